@@ -67,7 +67,7 @@ def _state(step: TraceStep, graph: FiniteOracle) -> State:
     system, names = graph.brute.system, graph.brute.step.names
     taken = {**step.actions, **{name: choice.index for name, choice in step.choices.items()}}
     values = [step.state[variable.name] for variable in system.state]
-    return tuple(Fraction(value) for value in (*values, *(taken.get(names[node], 0) for node in graph.brute.open)))  # type: ignore[arg-type]
+    return tuple(Fraction(value) for value in (*values, *(taken.get(names[node], 0) for node in graph.brute.open)))
 
 
 class Place(NamedTuple):

@@ -28,10 +28,11 @@ from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.deviations import DeviationFollower
-from vernal.interpret.flow.integration import Follower, Pace, horizon_on_grid
+from vernal.interpret.flow.integration import Pace, horizon_on_grid
 from vernal.interpret.flow.picard import on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
+from vernal.interpret.sampled.plant import plant_of
 from vernal.model.expr import Between, Expr
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick
@@ -40,6 +41,7 @@ from vernal.reduce.neural.certifier import certify
 from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.partition import automaton_of
 from vernal.sets.flow_starts import cut, start_boxes
+from vernal.sets.sampled.loop_space import LoopFollower
 from vernal.sets.zonotopes.pipe import pipe
 
 SAMPLES, RUNS = 48, 120
@@ -70,15 +72,15 @@ def on_taylor_pipes(seed: int, tick: Tick) -> bool:
     flow, rng = hostile_flow(seed), np.random.default_rng(seed)
     until = float(rng.choice([0.05, 0.3, 1.0])) / min(10.0, max(0.1, _speed(flow)))
     n, fine = len(flow.state), float(rng.choice([1, 1, 4]))
-    stepper = TaylorStepper(flow, directions(n, rng), int(rng.choice([2, 4, 8])), int(rng.choice([1, 2, 4])))
+    rows, degree, parts = directions(n, rng), int(rng.choice([2, 4, 8])), int(rng.choice([1, 2, 4]))
+    loop = LoopFollower(plant_of(flow), rows, lambda of, some: TaylorStepper(of, some, degree, parts), tick)
     pace = Pace(until / 4 / fine, until / 64 / fine, float(rng.choice([1e-3, 1e-7])), until / fine * 2.0**-18, 400)
     boxes = start_boxes(flow)
     boxes = cut(flow, boxes, np.ones(boxes.lower.shape)) if rng.random() < 0.5 else boxes
-    found = Follower(stepper, horizon_on_grid(until), pace, tick).follow(boxes.lower, boxes.upper)
+    found = loop.follow(boxes.lower, boxes.upper, Fraction(horizon_on_grid(until)), lambda length: pace)
     known, inside = float(found.until.min()), float(min(found.until.min(), found.inside.min()))
     names = tuple(variable.name for variable in flow.state)
-    modes = np.full(len(found.times), -1, dtype=np.int64)
-    made = Flowpipe(names, stepper.directions, found.times, found.lower, found.upper, modes, inside, known)
+    made = Flowpipe(names, found.sets, found.times, inside, known)
     _against_flow(made, flow, min(until, known), rng)
     return known > 0
 

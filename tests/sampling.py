@@ -21,7 +21,7 @@ from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.model.system import Init, OneOf, System
 from vernal.simulate.lift import violation
-from vernal.simulate.runs import Runs, Simulator
+from vernal.simulate.runs import Runs, StepSimulator
 from vernal.simulate.starts import NoInitialState
 from vernal.simulate.targets import Target
 
@@ -44,7 +44,7 @@ class Sample:
     def batches(self) -> list[tuple[Runs, np.ndarray]]:
         reach, rng = horizon(self.path), np.random.default_rng(self.seed)
         assert reach is not None
-        simulator, target = Simulator(self.system, reach), Target(self.system, self.path, self.path)
+        simulator, target = StepSimulator(self.system, reach), Target(self.system, self.path, self.path)
         made: list[tuple[Runs, np.ndarray]] = []
         with np.errstate(all="ignore"):
             plan = first_plan(self.system, RUNS, reach, rng)

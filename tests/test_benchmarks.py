@@ -86,11 +86,11 @@ def advisories_agree(trace: Trace, folder: Path) -> None:
     import onnxruntime
 
     for step in trace.steps:
-        state = {name: float(value) for name, value in step.state.items()}  # type: ignore[arg-type]
+        state = {name: float(value) for name, value in step.state.items()}
         session = onnxruntime.InferenceSession(folder / f"vcas_{int(state['adv']) + 1}.onnx")
         inputs = np.array([[state["h"] / 16000, state["v"] / 5000, (state["tau"] - 20) / 40]], dtype=np.float32)
         (scores,) = session.run(None, {"input": inputs})
-        taken = int(step.actions["advisor"])  # type: ignore[arg-type]
+        taken = int(step.actions["advisor"])
         assert scores[0].max() - scores[0][taken] < 1e-4
 
 

@@ -102,7 +102,7 @@ def test_notebooks_show_a_table_and_a_picture() -> None:
     violated = vn.check(vn.load(THERMOSTAT), "G[0,30] (T <= 21)", engine="falsify")
     shown = [violated, violated.trace, vn.reach(drift(), steps=3), vn.simulate(drift(), 20, 5)]
     for item in shown:
-        html = item._repr_html_()  # type: ignore[union-attr]
+        html = item._repr_html_()
         assert "<table>" in html
         assert "<svg" in html
     holds = vn.check(drift(), "G[0,5] (x <= 2)")

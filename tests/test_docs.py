@@ -88,8 +88,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     Commands that write the examples themselves, with `vernal example`, find none.
     """
     writes = "$ vernal example " in request.getfixturevalue("text")
-    for name in ("benchmarks",) if writes else ("examples", "benchmarks"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    if not writes:
+        (tmp_path / "examples").symlink_to(ROOT / "examples")
     for name, content in titled(request.getfixturevalue("place")):
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
@@ -132,6 +132,25 @@ def test_python_examples_run(place: str, text: str, folder: Path) -> None:
         assert done.returncode == 0, f"{place}:\n{done.stderr}"
     else:
         exec(compile(text, place, "exec"), {"__name__": "__main__"})
+
+
+def test_python_examples_have_types(tmp_path: Path) -> None:
+    """What the pages show is accepted by mypy, strict as it is for Vernal; classes of torch have none to check."""
+    pytest.importorskip("mypy")
+    names: list[str] = []
+    for place, text in blocks("python"):
+        if not IMPORTS_TORCH.search(text):
+            names.append(re.sub(r"\W", "_", place) + ".py")
+            (tmp_path / names[-1]).write_text(text)
+    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")]
+    command += ["--cache-dir", str(ROOT / ".mypy_cache"), *names]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_page_needs_a_file_that_is_not_installed() -> None:
+    for place, text in [*blocks("console"), *blocks("python")]:
+        assert not re.search(r"\b(benchmarks|tests|scripts)/", text), f"{place} uses a file of the repository"
 
 
 def test_there_is_documentation() -> None:

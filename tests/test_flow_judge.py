@@ -87,7 +87,8 @@ def test_a_pipe_that_loses_a_trajectory_is_found() -> None:
     judge = case(samples.never(x > 2, "1"))
     pipe = samples.pipe(DECAY, 1.0, 10, growth=0.05)
     assert judge.problem(answer("holds", evidence=pipe)) is None
-    late = replace(pipe, upper=np.where(pipe.times[:, 1:] > 0.9, pipe.upper - 0.2, pipe.upper))
+    fallen = np.where(pipe.times[:, 1:] > 0.9, pipe.upper - 0.2, pipe.upper)
+    late = replace(pipe, sets=replace(pipe.sets, upper=fallen))
     assert "outside the flowpipe" in (judge.problem(answer("holds", evidence=late)) or "")
     gap = replace(pipe, times=pipe.times + np.array([0.0, -0.05]))
     assert "outside the flowpipe" in (judge.problem(answer("unknown", evidence=gap)) or "")

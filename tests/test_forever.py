@@ -24,7 +24,7 @@ from vernal.logic.semantics import evaluate
 from vernal.logic.task import Task
 from vernal.model.expr import Choose, Expr
 from vernal.model.system import System
-from vernal.simulate.runs import Plan, Runs, Simulator, pick, random_plan
+from vernal.simulate.runs import Plan, Runs, StepSimulator, pick, random_plan
 
 STEPS = 80
 LEVELS = (0.0, 0.25, 0.5, 0.75, 0.999)  # of every draw, at every step: lowest, ..., highest
@@ -52,7 +52,7 @@ def questions(branching: bool) -> list[tuple[str, str]]:
 
 def all_runs(system: System) -> Iterator[Runs]:
     """Random runs, then runs that draw alike at every step; all of them begin with the corners."""
-    rng, simulator = np.random.default_rng(0), Simulator(system, STEPS)
+    rng, simulator = np.random.default_rng(0), StepSimulator(system, STEPS)
     plan = random_plan(system, 12, STEPS, rng, corners=True)
     yield simulator.run(plan)
     for level in LEVELS if plan.decisions else ():

@@ -34,7 +34,7 @@ from vernal.errors import FormatError
 from vernal.evidence.evidence_file import fingerprint
 
 SLACK = 20.0  # a busy machine is no failure here
-NEVER_READ = ("torch (.pth)", "SpaceEx configuration (.cfg)")  # refused whatever is in them
+NEVER_READ = ("torch (.pth)",)  # refused whatever is in them
 FORGED = 200  # files
 QUICK = ("explicit", "invariants", "falsify", "lasso")
 

@@ -14,6 +14,8 @@ from tests.hostile_flows import hostile_case, hostile_flow
 from tests.pipe_attacks import ATTACKS, on_certified_errors, on_enclosures, within
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.trajectory import Trajectory
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import trailed
 from vernal.interpret.numbers.rounding import Floats
 from vernal.reduce.neural.certifier import Certificate, certify
 
@@ -36,7 +38,7 @@ def true_pipe(until: float = 1.0, segments: int = 20) -> Flowpipe:
     times = np.linspace(0.0, until, segments + 1)
     ends = np.stack([times[:-1], times[1:]], axis=1)
     lower, upper = np.exp(ends[:, :1]) * 0.9 + 0.1, np.exp(ends[:, 1:]) * 1.1 - 0.1
-    return Flowpipe(("x",), np.eye(1), ends, lower, upper, np.full(segments, -1), until, until)
+    return Flowpipe(("x",), trailed(Template(np.eye(1)), lower, upper), ends, until, until)
 
 
 def test_pipes_that_lose_trajectories_are_found() -> None:
@@ -47,9 +49,9 @@ def test_pipes_that_lose_trajectories_are_found() -> None:
     size, true = np.array([5.0]), true_pipe()
     contained(true, runs, size)
     for lie in (
-        replace(true, upper=true.upper - 0.06),
-        replace(true, lower=true.lower + 0.05),
-        replace(true, times=true.times[:-1], lower=true.lower[:-1], upper=true.upper[:-1]),  # nothing at the end
+        replace(true, sets=replace(true.sets, upper=true.upper - 0.06)),
+        replace(true, sets=replace(true.sets, lower=true.lower + 0.05)),
+        true.part(np.arange(len(true.times)) < len(true.times) - 1),  # nothing at the end
     ):
         with pytest.raises(Contradicted, match="outside the flowpipe"):
             contained(lie, runs, size)

@@ -66,7 +66,7 @@ def scores_agree(system: System, trace: Trace, folder: Path) -> None:
     advisories = system.variable("adv").sort.labels
     for step in trace.steps:
         h, v, tau, adv, advisor = (
-            float(value)  # type: ignore[arg-type]
+            float(value)
             for value in (*(step.state[name] for name in ("h", "v", "tau", "adv")), step.actions["advisor"])
         )
         session = onnxruntime.InferenceSession(folder / f"vcas_{int(adv) + 1}.onnx")

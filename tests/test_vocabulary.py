@@ -6,11 +6,12 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tests.test_house import tree_of
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "vernal"
@@ -31,12 +32,6 @@ def vocabulary(page: str) -> list[tuple[str, Home]]:
     rows = [ROW.match(line) for line in lines]
     assert all(rows), [line for line, row in zip(lines, rows, strict=True) if row is None]
     return [(row["noun"], Home(row["kind"], row["file"])) for row in rows if row is not None]
-
-
-@cache
-def tree_of(text: str) -> ast.Module:
-    """The syntax tree of a text, which several tests look at."""
-    return ast.parse(text)
 
 
 def types_of(file: str, text: str) -> list[tuple[str, Home]]:

@@ -25,7 +25,6 @@ from benchmarks.hostile.structured import (
 )
 from vernal.engines.check import parse_formula
 from vernal.evidence.result import VIOLATED
-from vernal.formats.automata import read_automaton
 from vernal.formats.convert import normalised
 from vernal.formats.jani.planning_task import load_jani
 from vernal.formats.networks import read_network
@@ -103,9 +102,9 @@ def _planning(seeds: FormatSeeds) -> dict[str, Format]:
         "JANI property": Format([model.with_name("pa.jani") for model in models], IN_JSON, _read_property),
         "jani2nnet policy": Format(policies, IN_JSON, _read_policy),
         "policy interface (.toml)": Format(interfaces, mutated, _read_policy),
-        "SpaceEx model (.xml)": Format(seeds.automata[:1], mutated, read_automaton),
-        "SpaceEx configuration (.cfg)": Format(seeds.configs, mutated, vn.load),
-        "automaton (.json)": Format(seeds.automata[1:], IN_JSON, read_automaton),
+        "SpaceEx model (.xml)": Format(seeds.automata[:1], mutated, _read_task),
+        "SpaceEx configuration (.cfg)": Format(seeds.configs, mutated, partial(_read_beside, seeds.automata[0])),
+        "automaton (.json)": Format(seeds.automata[1:], IN_JSON, _read_task),
     }
 
 
@@ -132,6 +131,17 @@ K = {"K": 2}  # the constant that drawn models leave open
 def _told(task: Task) -> str:
     """A task in words, which looks at all of it."""
     return vn.explain(task)
+
+
+def _read_task(file: Path) -> str:
+    return _told(vn.load(file))
+
+
+def _read_beside(model: Path, config: Path) -> str:
+    """A configuration with a proper model beside it."""
+    beside = config.with_suffix(model.suffix)
+    beside.write_bytes(model.read_bytes())
+    return _read_task(beside)
 
 
 def _read_network(file: Path) -> object:

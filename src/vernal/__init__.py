@@ -242,12 +242,16 @@ HOOKS.update(
     {
         name: _later(module, name)
         for module, names in {
+            "vernal.formats.loading": ["load"],
+            "vernal.interpret.concrete": ["evaluate_network"],
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
             "vernal.report.reach_table": ["frame_sets", "show_sets", "write_sets"],
             "vernal.report.tubes": ["plot_sets"],
+            "vernal.worlds.examples": ["command_writing"],
             "vernal.report.run_table": ["frame_runs", "write_runs"],
             "vernal.report.simulations": ["plot_simulation", "show_simulation"],
+            "vernal.report.sweep_pictures": ["plot_sweep"],
             "vernal.report.sweeps": ["frame_sweep", "save_sweep", "show_sweep"],
         }.items()
         for name in names

@@ -148,7 +148,8 @@ def test_explain_tells_system_and_formulas(tmp_path: Path, capsys: Said) -> None
 def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
     assert main(["explain", room(tmp_path), "--spec", "F (T > 30)"]) == 0
     said = capsys.readouterr().out
-    assert "falsify may refute it; bounds, paths, milp and smt do not take it, since it has no last step" in said
+    assert "falsify may refute it; " in said
+    assert "; bounds, paths, milp and smt do not take it, since it has no last step" in said
     assert "property cool" not in said
 
 
@@ -174,7 +175,8 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
 )
 def test_explain_says_who_can_answer(spec: str, words: str, tmp_path: Path, capsys: Said) -> None:
     assert main(["explain", room(tmp_path), "--spec", spec]) == 0
-    assert words in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert all(part in told for part in words.split("; "))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,8 @@ def test_explain_says_who_can_answer_of_finitely_many_states(
         f'vernal = 1\n[state]\nn = "int [0, 9]"\n[init]\nn = 0\n[environment.next]\n{counts}\n', encoding="utf-8"
     )
     assert main(["explain", str(task), "--spec", spec]) == 0
-    assert words in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert all(part in told for part in words.split("; "))
 
 
 def test_what_answers_is_named(tmp_path: Path, capsys: Said) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -26,6 +27,31 @@ def test_every_folder_of_examples_is_listed_in_one_line(capsys: Said) -> None:
     folders = sorted(file.name for file in (ROOT / "examples").iterdir() if file.is_dir() and file.name[0] not in "._")
     assert [line.split()[0] for line in lines] == folders
     assert all(len(line.split()) > 2 and "#" not in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("examples/thermostat/thermostat.toml", "vernal example thermostat"),
+        ("examples/lift/lift.jani", "vernal example lift"),
+        ("examples/blocksworld/blocks.jani", "vernal example blocksworld"),
+        ("my demos/vcas/vcas.toml", "vernal example vcas 'my demos'"),
+    ],
+)
+def test_a_missing_example_names_the_command_that_writes_it(
+    file: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", file]) == 2
+    assert f"`{command}` writes it" in capsys.readouterr().err
+    assert main(shlex.split(command)[1:]) == 0
+    assert (tmp_path / file).is_file()
+
+
+def test_other_missing_files_are_just_missing(capsys: Said) -> None:
+    for file in ("thermostat.toml", "examples/thermostat/other.toml"):
+        assert main(["check", file]) == 2
+        assert "writes it" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [example.name for example in shipped()])

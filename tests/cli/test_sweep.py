@@ -82,7 +82,7 @@ def test_the_table_has_the_last_axis_as_rows(tmp_path: Path, answer: Answer, cap
     answer(HOLDS, VIOLATED, HOLDS, VIOLATED)
     assert main(["sweep", room(tmp_path), *GRID]) == 0
     title, head, first, second = capsys.readouterr().out.splitlines()
-    assert title == "cool"
+    assert title == "cool  (with margin)"
     assert head.split() == ["k", "warmth=0.5", "warmth=1"]
     assert first.split()[:2] == ["1", "holds"]
     assert second.split()[:2] == ["2", "violated"]
@@ -121,7 +121,8 @@ def test_ctrl_c_keeps_the_finished_cells(tmp_path: Path, answer: Answer, capsys:
     file = tmp_path / "rows.json"
     assert main(["sweep", room(tmp_path), *GRID, "--json", str(file)]) == 130
     assert len(json.loads(file.read_text())["rows"]) == 2
-    assert "2 of 4 cells were not reached" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "2 of 4 cells were not reached; with --journal FILE they could be asked later" in said
 
 
 def test_a_bad_cell_is_named_and_ends_with_2(tmp_path: Path, answer: Answer, capsys: Said) -> None:
@@ -140,3 +141,12 @@ def test_only_parameters_can_be_swept(tmp_path: Path, capsys: Said) -> None:
 def test_a_parameter_is_swept_or_set_but_not_both(tmp_path: Path, capsys: Said) -> None:
     assert main(["sweep", room(tmp_path), "--over", "k=1,2", "--set", "k=3"]) == 2
     assert "--over and --set both give k" in capsys.readouterr().err
+
+
+def test_a_sweep_that_was_cut_short_names_the_command_that_goes_on(
+    tmp_path: Path, answer: Answer, capsys: Said
+) -> None:
+    answer(KeyboardInterrupt())
+    arguments = ["sweep", room(tmp_path), *GRID, "--journal", str(tmp_path / "kept.journal")]
+    assert main(arguments) == 130
+    assert f"; this goes on with them: vernal {' '.join(arguments)}" in capsys.readouterr().err

@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     ),
 }
 WORK = {  # what takes long in each, and what is said then
-    "simulate": ("vernal.engines.falsify.simulation", "run", "before the runs were finished"),
+    "simulate": ("vernal.engines.falsify.simulation", "random_plan", "before the runs were finished"),
     "explain": ("vernal.report.explanation", "explained", "before the task was explained"),
     "tree": ("vernal.report.tree", "plot_tree", "out.svg was drawn"),
     "convert": ("vernal.formats.convert", "compare", "out.nnet was written and compared"),
@@ -130,8 +130,6 @@ def test_a_picture_that_is_interrupted_leaves_the_table(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vernal.report.figures.save_figure", interrupted)
-    for module in ("vernal.report.tubes", "vernal.report.run_plots"):
-        monkeypatch.setattr(import_module(module), "save_figure", interrupted)
     target = tmp_path / "out.svg"
     assert main([command, room(tmp_path), "--steps", "2", "--plot", str(target)]) == 130
     out, err = capsys.readouterr()

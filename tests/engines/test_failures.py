@@ -69,7 +69,7 @@ def test_others_go_on_where_an_engine_of_flows_fails(broken: Break) -> None:
 @pytest.mark.swallows
 def test_where_nobody_else_knows_it_is_the_reason(broken: Break) -> None:
     broken(DirectFlowpipe, Falsify)
-    result = vn.check(read(DECAY), "G[0,2] (x <= 1)", timeout=2)
+    result = vn.check(read(DECAY), "G[0,2] (x <= 1)", timeout=0.5)
     assert result.verdict is UNKNOWN
     assert result.reason is not None
     assert "flowpipe: it failed (LookupError)" in result.reason

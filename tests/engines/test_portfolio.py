@@ -164,7 +164,7 @@ def test_that_engines_do_not_take_a_claim_is_said_only_where_nothing_else_is() -
 
 def test_an_engine_that_says_nothing_but_that_its_time_was_up() -> None:
     found = left_open(Open(engine="paths", reason="timeout after its share of 0.5 s"), seconds=60, timeout=60)
-    assert found.reason == "timeout after 60 s; paths (60 s): no answer"
+    assert found.reason == "timeout after 60 s; paths (60 s): not finished"
 
 
 def test_a_hint_alone_is_no_reason() -> None:

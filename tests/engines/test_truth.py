@@ -34,7 +34,7 @@ NAMES = [
     for entry in engines_of_steps()
 ]
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
-INTEGERS_ONLY = ("predicates",)  # engines that leave reals to others
+INTEGERS_ONLY = ("backward", "predicates")  # engines that leave reals to others
 BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY)]
 MODEST = ("ends",)  # engines that decide little, and that at once
 LOOPS, MANY_LOOPS = some(60), 60  # the second for engines that decide little

@@ -273,11 +273,14 @@ def test_words_and_picture(tmp_path: Path) -> None:
 def test_the_picture_shows_where_paths_begin_and_some_runs(tmp_path: Path) -> None:
     system = task_of(TURN, tmp_path).system
     axes = plot_invariant(replace(invariant(), system=system)).axes[0]
+    sets = ["before the claim begins", "invariant: no step leaves it (2 sets)"]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        *sets,
         "hull of the initial states",
         "30 simulated runs",
     ]
-    assert plot_invariant(replace(invariant(), system=None)).axes[0].get_legend() is None
+    legend = plot_invariant(replace(invariant(), system=None)).axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == sets
 
 
 def test_labels_in_words(tmp_path: Path) -> None:

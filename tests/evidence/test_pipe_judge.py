@@ -13,6 +13,8 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.pipe_judge import PipeJudge, judge
 from vernal.evidence.segment_truth import StateConditions
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import trailed
 from vernal.logic.elaboration import formula
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula
 from vernal.logic.question import Question
@@ -39,7 +41,7 @@ def pipe(*segments: tuple[float, float, list[float], list[float]], inside: float
     """Boxes over spans of time."""
     times = np.array([segment[:2] for segment in segments])
     lower, upper = (np.array([segment[k] for segment in segments]) for k in (2, 3))
-    return Flowpipe(("x", "y"), np.eye(2), times, lower, upper, np.full(len(times), -1), inside, until)
+    return Flowpipe(("x", "y"), trailed(Template(np.eye(2)), lower, upper), times, inside, until)
 
 
 MOVING = pipe(*[(k / 4, k / 4 + 0.25, [k / 8, -0.125], [k / 8 + 0.1875, 0.125]) for k in range(8)], until=2.0)
@@ -114,16 +116,8 @@ def test_directions_by_choice() -> None:
 
 def test_a_sum_is_bounded_along_its_direction() -> None:
     directions = directions_of(question("G[0,1] x + y <= 0"))
-    sets = Flowpipe(
-        ("x", "y"),
-        directions,
-        np.array([[0.0, 1.0]]),
-        np.array([[-1.0, -1.0, 0.25]]),
-        np.array([[1.0, 1.0, 0.5]]),
-        np.array([-1]),
-        1.0,
-        1.0,
-    )
+    bounds = np.array([[-1.0, -1.0, 0.25]]), np.array([[1.0, 1.0, 0.5]])
+    sets = Flowpipe(("x", "y"), trailed(Template(directions), *bounds), np.array([[0.0, 1.0]]), 1.0, 1.0)
     assert judge(question("G[0,1] x + y <= -0.25"), sets) is True
     assert judge(question("G[0,1] x + y <= -0.3"), sets) is None
     assert judge(question("G[0,1] x + y >= 0"), sets) is False
@@ -137,7 +131,8 @@ def test_random_octagons_against_their_points(seed: int) -> None:
     points = points + generator.uniform(-0.5, 0.5, (6, 1, 2))
     along = points @ directions.T
     times = np.stack([np.arange(6.0), np.arange(6.0) + 1], axis=1)
-    sets = Flowpipe(("x", "y"), directions, times, along.min(axis=1), along.max(axis=1), np.full(6, -1), 6.0, 6.0)
+    bounds = along.min(axis=1), along.max(axis=1)
+    sets = Flowpipe(("x", "y"), trailed(Template(directions), *bounds), times, 6.0, 6.0)
     a, b, c = (round(float(value), 2) for value in generator.uniform(-0.4, 0.4, 3))
     text = f"x + y <= {a} | !(x >= {b} & y < {c} & x - y > 0.1)"
     x, y = points[..., 0], points[..., 1]
@@ -153,7 +148,7 @@ def test_a_corner_that_boxes_reach_and_octagons_do_not() -> None:
     directions = np.vstack([np.eye(2), octagon(2)])
     corner = "!(x >= 0.4 & y >= 0.4)"
     bounds = np.array([[0.0, 0.0, 0.0, -0.5]]), np.array([[0.5, 0.5, 0.7, 0.5]])
-    sets = Flowpipe(("x", "y"), directions, np.array([[0.0, 1.0]]), *bounds, np.array([-1]), 1.0, 1.0)
+    sets = Flowpipe(("x", "y"), trailed(Template(directions), *bounds), np.array([[0.0, 1.0]]), 1.0, 1.0)
     assert judge(question(f"G[0,1] {corner}"), sets) is True
     boxes = pipe((0.0, 1.0, [0.0, 0.0], [0.5, 0.5]))
     assert judge(question(f"G[0,1] {corner}"), boxes) is None

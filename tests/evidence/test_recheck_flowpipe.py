@@ -17,6 +17,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.flowpipe_file import MAX_SEGMENTS, flowpipe_json, flowpipe_of, thinned
 from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.recheck_flowpipe import recheck_flowpipe
+from vernal.interpret.geometry.template_sets import joined
 from vernal.logic.question import Question
 
 SHOWN = [one for one in FLOW_CLAIMS if "flowpipe" in one.decided_by and one.margin is not None]
@@ -36,7 +37,7 @@ def checked(model: str, formula: str, pipe: Flowpipe) -> Recheck:
 
 
 def moved(pipe: Flowpipe, by: float) -> Flowpipe:
-    return replace(pipe, lower=pipe.lower + by, upper=pipe.upper + by)
+    return replace(pipe, sets=replace(pipe.sets, lower=pipe.lower + by, upper=pipe.upper + by))
 
 
 @pytest.mark.parametrize("claim", SHOWN, ids=str)
@@ -106,13 +107,7 @@ def test_a_flowpipe_comes_back_as_it_was(engine: str) -> None:
 def test_a_flowpipe_of_very_many_segments_is_written_with_fewer() -> None:
     pipe = pipe_of(DECAY, KEPT)
     count = 1 + MAX_SEGMENTS // len(pipe.times)
-    many = replace(
-        pipe,
-        times=np.tile(pipe.times, (count, 1)),
-        lower=np.tile(pipe.lower, (count, 1)),
-        upper=np.tile(pipe.upper, (count, 1)),
-        locations=np.tile(pipe.locations, count),
-    )
+    many = replace(pipe, times=np.tile(pipe.times, (count, 1)), sets=joined([pipe.sets] * count))
     fewer = thinned(many)
     assert len(fewer.times) <= MAX_SEGMENTS < len(many.times)
     assert checked(DECAY, KEPT, fewer).judgement == Judgement.ACCEPTED

@@ -84,7 +84,7 @@ def _change(*path: str | int, to: object) -> Callable[[Any], None]:
         (_change("automaton", to=2), "version 2"),
         (_change("automaton", to="1"), r"automaton"),
         (_change("variables", to=[]), "0 variables"),
-        (_change("variables", to=["x"] * 100), "100 variables"),
+        (_change("variables", to=[f"x{k}" for k in range(100)]), "100 variables"),
         (_change("lower", to=[0.0]), "lower: 1 numbers instead of 2"),
         (_change("radius", to=[0.1, -0.1]), "radius"),
         (_change("upper", to=[-9.0, 1.0]), "lower"),

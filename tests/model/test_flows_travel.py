@@ -93,7 +93,7 @@ def test_what_differs_is_not_equal() -> None:
     others = [replace(abstraction, error=2 * abstraction.error)]
     others.append(replace(abstraction, automaton=replace(abstraction.automaton, locations=(moved, *rest))))
     assert abstraction not in others
-    assert pipe != replace(pipe, upper=pipe.upper + 1)
+    assert pipe != replace(pipe, sets=replace(pipe.sets, upper=pipe.upper + 1))
     assert pipe != abstraction
 
 

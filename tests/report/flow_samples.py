@@ -12,6 +12,8 @@ import numpy as np
 from tests.flow_runs import FlowRuns, simulated
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import trailed
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Formula
 from vernal.model import build
@@ -133,7 +135,7 @@ def pipe(of: Flow, until: float, segments: int = 60, growth: float = 0.02) -> Fl
     upper = np.array([np.nanmax(values[k], axis=0) for k in kept])
     times = np.array([(made.times[spans[k].start], made.times[spans[k].stop - 1]) for k in kept])
     names, room = tuple(v.name for v in of.state), growth * times[:, 1:]
-    return Flowpipe(names, directions, times, lower - room, upper + room, np.full(len(kept), -1), until, until)
+    return Flowpipe(names, trailed(Template(directions), lower - room, upper + room), times, until, until)
 
 
 def trajectories(of: Flow, until: float, runs: int = 12) -> list[DrawnTrajectory]:

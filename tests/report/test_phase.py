@@ -21,7 +21,8 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.initial import Init, Span
-from vernal.report.abstraction_error import errors_at, plot_error
+from vernal.reduce.neural.difference import errors_at
+from vernal.report.abstraction_error import plot_error
 from vernal.report.flow_pictures import flow_pictures
 from vernal.report.phase import plot_phase
 from vernal.report.phase_parts import Portrait
@@ -160,7 +161,7 @@ def test_errors_are_those_of_the_network_at_the_worst_disturbance() -> None:
     found = samples.abstraction(tank, 4)
     point = np.array([[1.0]])
     ((learned,),) = (found.weights[1] @ np.maximum(found.weights[0] @ point[0] + found.biases[0], 0) + found.biases[1],)
-    ((error,),) = errors_at(tank, found, point)
+    ((error,),) = errors_at(tank, found.weights, found.biases, point)
     assert error == pytest.approx(max(abs(0.5 - learned), abs(0.0 - learned)))
 
 

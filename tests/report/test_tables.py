@@ -75,7 +75,7 @@ def test_two_parameters_make_a_grid_as_the_papers_print_it() -> None:
     found = {("-19.5", "1"): samples.holds(), ("-19.5", "2"): samples.violated(), ("-22.5", "1"): samples.unknown()}
     table = sweep_text([at(result, v0=v0, k=k) for (v0, k), result in found.items()])
     title, head, first, second = table.splitlines()
-    assert title == "safe"
+    assert title == "safe  (with margin, or seconds)"
     assert head.split() == ["k", "v0=-19.5", "v0=-22.5"]
     assert first.split() == ["1", "holds", "12.3457", "unknown", "60", "s"]
     assert second.split() == ["2", "violated", "-0.5"]  # (-22.5, 2) was not reached and stays empty

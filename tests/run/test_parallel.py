@@ -168,6 +168,16 @@ def waiting(question: Question, budget: Budget) -> Open:
     return Open(engine="paths", reason="timeout", proven_steps=9 - int(start.upper))
 
 
+def test_of_parts_that_stay_open_the_least_margin_counts() -> None:
+    near, far, unmeasured = (Open(engine="paths", reason="loose", margin=margin) for margin in (-0.5, -2.0, None))
+    cases: list[tuple[list[Known], float | None]]
+    cases = [([near, far], -2.0), ([near, proof(1.0)], -0.5), ([near, unmeasured], None)]
+    for parts, margin in cases:
+        whole = combined(parts)
+        assert isinstance(whole, Open)
+        assert whole.margin == margin
+
+
 def test_when_the_time_is_up_what_all_parts_have_proven_is_said() -> None:
     task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
     question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))

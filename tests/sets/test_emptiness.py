@@ -38,10 +38,11 @@ def at_least(left: Expr, right: str) -> Expr:
         ((at_least(X * Y, "0.5"), at_most(X + Y, "1.5")), False),
         ((at_least(build.power(X, 2) + build.power(Y, 2), "2.1"),), True),
         ((at_most(build.power(X, 2) + build.power(Y, 2), "0.01"), at_least(X + Y, "0.3")), True),
+        ((build.compare("<", X * Y, build.const(0)),), True),  # at a margin of zero, where intervals are exact
         ((at_least(X + Y, "2.5"),), True),  # linear: exact
         ((at_least(X + Y, "2"),), False),  # a single state
     ],
-    ids=["product", "inside", "corner", "disc", "linear", "one state"],
+    ids=["product", "inside", "corner", "disc", "sign", "linear", "one state"],
 )
 def test_constraints_that_leave_nothing_are_seen(where: tuple[Expr, ...], empty: bool) -> None:
     assert is_empty(square(*where), Budget(20)) is empty

@@ -9,18 +9,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import vernal as vn
 from tests import systems
+from tests.sampled_loops import LOOPS, Loop, Numbers, simulated
+from vernal.interpret.flow.integration import Pace
+from vernal.interpret.flow.steps import TaylorStepper
+from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.sorts import REAL
 from vernal.model.system import System
+from vernal.sets.flow_starts import start_boxes
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.pieces.positions import Position, StepGraph
 from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.regions.space import Measures, RegionSpace
-from vernal.sets.search import Search, Space, Stage
+from vernal.sets.sampled.loop_space import LoopFollower, LoopSpace, LoopStates
+from vernal.sets.search import Search, Space, Stage, nothing_before
 from vernal.sets.set_graph import Recorder, SetGraph, SetNode, T, TrailedSets
 
 X, Y = (build.var(name, REAL) for name in "xy")
@@ -117,3 +125,85 @@ def test_a_claim_that_is_kept_has_no_end_that_fails(kind: str) -> None:
 def test_what_was_decided_before_a_step_is_told() -> None:
     told = {decision for step in searched("pieces", claim(9)).steps for decision, _ in step.decided}
     assert any(X in decision.args for decision in told)
+
+
+# Continuous time ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ListeningToTubes:
+    """A handler of sets that flow; ends are where they are decided."""
+
+    record: Recorder
+    done = False
+
+    def reached(self, stage: Stage, states: LoopStates) -> None: ...
+
+    def kept(self, stage: Stage, states: LoopStates) -> None:
+        self.record.closed(states, states.group.trail, True)
+
+    def failed(self, stage: Stage, states: LoopStates) -> None:
+        self.record.closed(states, states.group.trail, False)
+
+    def passed(self, t: int) -> None: ...
+
+
+def plain() -> Loop:
+    """A flow that turns and shrinks."""
+    turning = vn.Flow(
+        state={"x": vn.real(-4, 4), "y": vn.real(-4, 4)},
+        init={"x": vn.interval(1, "1.2"), "y": vn.interval(0, "0.1")},
+        rates=lambda s: {"x": s.y - s.x, "y": -s.x},
+    )
+    corners = ({"x": 1.0, "y": 0.0}, {"x": 1.2, "y": 0.1}, {"x": 1.1, "y": 0.0})
+    return Loop(turning, lambda s: {"x": s["y"] - s["x"], "y": -s["x"]}, {}, corners=corners)  # type: ignore[arg-type]
+
+
+def tubes(loop: Loop, horizon: Fraction, path: Formula | None = None) -> tuple[SetGraph, LoopSpace]:
+    plant, found = plant_of(loop.system), SetGraph(most=100_000)
+    follower = LoopFollower(plant, np.eye(len(plant.flow.vars)), lambda flow, rows: TaylorStepper(flow, rows, 8, 2))
+    boxes = start_boxes(plant.flow)
+    pace = lambda length: Pace(length / 2, length / 64, 1e-9)  # noqa: E731
+    space = LoopSpace(follower, boxes.lower, boxes.upper, horizon, pace, asked=path is not None, record=found)
+    asked, steps = nothing_before(len(space.positions)) if path is None else path, len(space.positions)
+    Search(asked, space, ListeningToTubes(found), total=False, tick=lambda: None).levels(steps)
+    return found, space
+
+
+def holds(node: SetNode, time: float, state: Numbers, names: list[str]) -> bool:
+    assert node.span is not None
+    low, high = node.box
+    point = np.array([state[name] for name in names])
+    there = node.span[0] - 1e-9 <= time <= node.span[1] + 1e-9
+    return there and bool((low[: len(names)] - 1e-9 <= point).all() and (point <= high[: len(names)] + 1e-9).all())
+
+
+@pytest.mark.parametrize("name", ["plain", "leaky", "late", "bang"])
+def test_every_path_in_continuous_time_runs_along_the_graph(name: str) -> None:
+    loop, horizon = plain() if name == "plain" else LOOPS[name](), Fraction(6, 5)
+    graph, space = tubes(loop, horizon)
+    children: dict[int, list[SetNode]] = {}
+    for step in graph.steps:
+        children.setdefault(step.parent, []).append(graph.nodes[step.child])
+        assert graph.nodes[step.parent].span <= graph.nodes[step.child].span  # type: ignore[operator]
+    names = [var.name for var in space.loop.plant.flow.vars if not var.name.endswith("'")]
+    assert len(graph.nodes) >= len(space.segments().times)
+    for first in loop.corners:
+        at: list[SetNode] = graph.initial
+        for time, state in simulated(loop, first, horizon, Fraction(1, 100))[len(loop.actors) > 0 :]:
+            ahead = list(at)
+            for node in ahead:  # all that follow
+                ahead += [child for child in children.get(node.trail, ()) if child not in ahead]
+            at = [node for node in ahead if holds(node, time, state, names)]
+            assert at, (time, state)
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(3, True), (1, False)])
+def test_what_is_decided_of_samples_is_an_end_at_its_position(limit: int, kept: bool) -> None:
+    graph, space = tubes(LOOPS["decay"](), Fraction(1, 2), claim(limit))
+    assert graph.ends
+    assert all(end.kept for end in graph.ends) is kept
+    (first,) = graph.initial
+    assert first.span == (0.0, 0.0)
+    last = {graph.nodes[end.trail].span for end in graph.ends if end.kept}
+    assert last <= {(float_below(instant.time), float_above(instant.time)) for instant in space.instants}

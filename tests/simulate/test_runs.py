@@ -14,7 +14,7 @@ from vernal.formats.networks import read_network
 from vernal.model import build
 from vernal.model.expr import Argmax, Choose
 from vernal.model.sorts import BOOL, INT
-from vernal.simulate.runs import Simulator, random_plan, simulate
+from vernal.simulate.runs import StepSimulator, random_plan, simulate
 from vernal.simulate.starts import NoInitialState, initial_points
 
 
@@ -49,7 +49,7 @@ def test_ties_are_taken_both_ways() -> None:
     plan = random_plan(system, 200, 1, rng())
     (x,) = plan.first
     plan.first[x][:] = 0.0
-    actions = Simulator(system, 1).run(plan).actions["pilot"][:, 0]
+    actions = StepSimulator(system, 1).run(plan).actions["pilot"][:, 0]
     assert set(actions.tolist()) == {0.0, 1.0}
     assert any(isinstance(node, Argmax) for node in plan.decisions)
 

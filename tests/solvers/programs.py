@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vernal.interpret.numbers.rounding import Floats
 from vernal.solvers.base import MilpProblem
 
 INFINITE = float("inf")
@@ -40,3 +41,13 @@ def knapsack(items: int, rows: int, seed: int = 0) -> MilpProblem:
     weights = rng.integers(1, 100, (rows, items)).astype(float)
     limits = [(row.tolist(), -INFINITE, float(row.sum() / 2)) for row in weights]
     return milp(rng.integers(1, 100, items).tolist(), limits, upper=1.0, integer=True)
+
+
+def violation(problem: MilpProblem, point: Floats) -> float:
+    """By how much a point misses the rows, bounds and integrality it should meet; 0 if it meets all."""
+    integral = np.abs(point - np.round(point))[problem.integer]
+    products = problem.values * point[problem.indices]
+    sums = np.zeros(problem.rows)
+    np.add.at(sums, np.repeat(np.arange(problem.rows), np.diff(problem.starts)), products)
+    ends = (problem.lower - point, point - problem.upper, problem.row_lower - sums, sums - problem.row_upper)
+    return max(0.0, *(float(miss.max(initial=0.0)) for miss in (*ends, integral)))

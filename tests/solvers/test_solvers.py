@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.solvers.programs import INFINITE, knapsack, milp
+from tests.solvers.programs import INFINITE, knapsack, milp, violation
 from vernal.errors import Stopped
 from vernal.solvers import registry
-from vernal.solvers.base import MilpProblem, MilpSolver, SolveStatus, violation
+from vernal.solvers.base import MilpProblem, MilpSolver, SolveStatus
 from vernal.solvers.watch import watched
 
 SOLVERS = registry.installed()

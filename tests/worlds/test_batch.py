@@ -14,7 +14,7 @@ from vernal.interpret import concrete
 from vernal.model.build import vector
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
-from vernal.simulate.runs import Plan, Simulator
+from vernal.simulate.runs import Plan, StepSimulator
 
 THERMOSTAT = Path(__file__).parents[2] / "examples" / "thermostat" / "thermostat.toml"
 EYE = Network("eye", network_input(1), network_input(1))
@@ -33,7 +33,7 @@ def test_copies_move_as_the_system_does() -> None:
         seen, *_ = many.step({"control": np.argmax(scores, axis=1)})
         temperatures.append(many.state["T"])
     drawn.append(many.drawn)
-    simulator = Simulator(task.system, 5)
+    simulator = StepSimulator(task.system, 5)
     starts = {var: first[var.name] for var in task.system.step.state}
     decisions = {node: np.stack([at[node] for at in drawn], axis=1) for node in many.drawn}
     runs = simulator.run(Plan(starts, decisions))  # type: ignore[arg-type]

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from vernal.cli.options import expanded
+from vernal.cli.options import expanded, option
 from vernal.cli.targets import beside, targets
 from vernal.errors import InputError
 from vernal.run.output import write_text
@@ -21,42 +19,35 @@ if TYPE_CHECKING:
 
 ABSTRACTION = "The abstraction (engine predicates)"
 
-ModelFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--abstraction",
-        metavar="FILE.jani",
-        help="Of the engine predicates: write abstract states and transitions as a JANI model.",
-        rich_help_panel=ABSTRACTION,
-    ),
-]
-GraphFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--graph",
-        metavar="FILE",
-        help="Of the engine predicates: draw the abstract states, if they are few, as .svg, or .dot for other tools.",
-        rich_help_panel=ABSTRACTION,
-    ),
-]
-StartsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--start-verdicts",
-        metavar="FILE.json",
-        help="Of the engine predicates: write which abstract starts are safe, unsafe or undecided, and their paths.",
-        rich_help_panel=ABSTRACTION,
-    ),
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AbstractionFiles:
     """Where an abstraction is written to."""
 
-    abstraction: ModelFile = None
-    graph: GraphFile = None
-    start_verdicts: StartsFile = None
+    abstraction: Annotated[
+        Path | None,
+        option(
+            "--abstraction FILE.jani",
+            "Of the engine predicates: write abstract states and transitions as a JANI model.",
+            rich_help_panel=ABSTRACTION,
+        ),
+    ] = None
+    graph: Annotated[
+        Path | None,
+        option(
+            "--graph FILE",
+            "Of the engine predicates: draw the abstract states, if they are few, as .svg, or .dot for other tools.",
+            rich_help_panel=ABSTRACTION,
+        ),
+    ] = None
+    start_verdicts: Annotated[
+        Path | None,
+        option(
+            "--start-verdicts FILE.json",
+            "Of the engine predicates: write which abstract starts are safe, unsafe or undecided, and their paths.",
+            rich_help_panel=ABSTRACTION,
+        ),
+    ] = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:

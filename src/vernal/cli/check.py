@@ -21,6 +21,7 @@ from vernal.cli.invocation import command_line
 from vernal.cli.options import (
     AllowOutside,
     Asked,
+    CountedTime,
     Json,
     Limits,
     Properties,
@@ -28,7 +29,9 @@ from vernal.cli.options import (
     Settings,
     Specs,
     TaskFile,
+    counted,
     limited,
+    option,
     questions,
 )
 from vernal.cli.planning import Planning, asked_names, planned
@@ -59,11 +62,6 @@ Exit code: 2 on bad input, else 10 if any property is violated, else 5 if any is
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check", short_help="Check the properties of a task.", epilog=EXAMPLES)(check)
-
-
 @planned
 @limited
 @with_abstraction
@@ -71,6 +69,7 @@ def check(
     task: TaskFile,
     property: Properties = None,
     spec: Specs = None,
+    time: CountedTime = None,
     set: Settings = None,
     *,
     planning: Planning,
@@ -79,15 +78,12 @@ def check(
     json: Json = None,
     trace: Annotated[
         Path | None,
-        typer.Option(
-            "--trace",
-            metavar="FILE",
-            help="Write the evidence (trace, invariant, flowpipe) for `vernal replay`; of several, one file each.",
+        option(
+            "--trace FILE",
+            "Write the evidence (trace, invariant, flowpipe) for `vernal replay`; of several, one file each.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.html", help="Write a report: verdicts, traces and plots.")
-    ] = None,
+    report: Annotated[Path | None, option("--report FILE.html", "Write a report: verdicts, traces and plots.")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
@@ -106,7 +102,7 @@ def check(
     def opened() -> Task:
         return planning.open(task, property, reading.check, allow_outside=allow_outside).task(constants)
 
-    loaded = limits.abstracted(limits.read(opened, reading))
+    loaded = counted(limits.abstracted(limits.read(opened, reading)), spec, time)
     refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal, *abstractions.files))
     outputs = Outputs(json, trace, report, quiet, abstractions)
     asked = questions(loaded, asked_names(loaded, property), spec)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import Timeout
+from vernal.cli.options import Timeout, option
 from vernal.cli.time_limit import finished, time_for
 
 if TYPE_CHECKING:
@@ -28,29 +28,19 @@ Exit code: 0, 5 when --timeout was over before, 2 on bad input. OUT is written w
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("convert", short_help="Convert a network, or a flow to a hybrid automaton.", epilog=EXAMPLES)(convert)
-
-
 def convert(
     source: Annotated[
         Path, typer.Argument(metavar="IN", help="The network, task or automaton to read.", show_default=False)
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
     normalise: Annotated[
-        Path | None,
-        typer.Option(
-            "--normalise", metavar="FILE", help="Statistics saved by VecNormalize, for a policy of stable-baselines3."
-        ),
+        Path | None, option("--normalise FILE", "Statistics saved by VecNormalize, for a policy of stable-baselines3.")
     ] = None,
     output: Annotated[
-        str | None,
-        typer.Option("--output", metavar="NAME", help="The one to keep of several outputs of an ONNX graph."),
+        str | None, option("--output NAME", "The one to keep of several outputs of an ONNX graph.")
     ] = None,
     property_name: Annotated[
-        str | None,
-        typer.Option("--property", metavar="NAME", help="The property that the configuration beside an .xml asks."),
+        str | None, option("--property NAME", "The property that the configuration beside an .xml asks.")
     ] = None,
     timeout: Timeout = None,
 ) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from vernal.cli.options import option
+
 EXAMPLES = """\b
 Examples:
   vernal example                          list them
@@ -14,11 +16,6 @@ Examples:
   vernal example all                      write every one, as the documentation uses them
   vernal example thermostat demo          write demo/thermostat
 """
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("example", short_help="List the shipped examples, or write one.", epilog=EXAMPLES)(example)
 
 
 def _names() -> list[str]:
@@ -37,7 +34,7 @@ def example(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder below which a folder NAME is written.")
     ] = Path("examples"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that differ from the example's.")] = False,
+    force: Annotated[bool, option("--force", "Overwrite files that differ from the example's.")] = False,
 ) -> None:
     """List the examples that come with Vernal, or write one: its task, its networks and a README that explains it."""
     from vernal.cli.stream import show

@@ -5,9 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from vernal.cli.options import OUTPUT, AllowOutside, Asked, Properties, Settings, Specs, TaskFile, Timeout, questions
+from vernal.cli.options import (
+    OUTPUT,
+    AllowOutside,
+    Asked,
+    CountedTime,
+    Properties,
+    Settings,
+    Specs,
+    TaskFile,
+    Timeout,
+    counted,
+    option,
+    questions,
+)
 from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.stream import show
 from vernal.cli.time_limit import finished, time_for
@@ -29,23 +40,15 @@ Exit code: 0, 5 when --timeout was over before, 2 on bad input.
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain", short_help="Say in words what a task says.", epilog=EXAMPLES)(explain)
-
-
 TreeFile = Annotated[
     Path | None,
-    typer.Option(
-        "--tree",
-        metavar="FILE",
-        help="Draw the decisions that the engine paths explores for one formula (svg, pdf, png).",
+    option(
+        "--tree FILE",
+        "Draw the decisions that the engine paths explores for one formula (svg, pdf, png).",
         rich_help_panel=OUTPUT,
     ),
 ]
-Depth = Annotated[
-    int | None, typer.Option("--depth", metavar="N", help="How many steps of the tree; 3.", rich_help_panel=OUTPUT)
-]
+Depth = Annotated[int | None, option("--depth N", "How many steps of the tree; 3.", rich_help_panel=OUTPUT)]
 DEFAULT_TREE_STEPS = 3  # of a tree, where nothing is said
 
 
@@ -54,6 +57,7 @@ def explain(
     task: TaskFile,
     property: Properties = None,
     spec: Specs = None,
+    time: CountedTime = None,
     set: Settings = None,
     *,
     planning: Planning,
@@ -70,7 +74,7 @@ def explain(
 
     def made() -> str:
         opened = planning.open(task, property, budget.check, allow_outside=allow_outside)
-        loaded = opened.task(planning.constants(set))
+        loaded = counted(opened.task(planning.constants(set)), spec, time)
         asked = questions(loaded, asked_names(loaded, property), spec) if property or spec or loaded.properties else []
         if tree is not None:
             return _draw(loaded, asked, tree, DEFAULT_TREE_STEPS if depth is None else depth, budget.check)

@@ -32,6 +32,7 @@ from vernal.cli import (
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.invocation import given
+from vernal.cli.options import option
 from vernal.cli.stream import drop_output, open_closed, plain_warnings, say
 from vernal.errors import Stopped, VernalError
 
@@ -78,17 +79,31 @@ def _name(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+        bool, option("--version", "Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
     name: Annotated[
-        bool, typer.Option("--name", help="Show the name of the program and exit.", callback=_name, is_eager=True)
+        bool, option("--name", "Show the name of the program and exit.", callback=_name, is_eager=True)
     ] = False,
 ) -> None:
     """Options of the program itself, as the VNN-LIB standard has them."""
 
 
-for _module in (check, sweep, replay, reach, simulate, explain, convert, verify, supports, solvers, schema, example):
-    _module.register(app)
+COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is for in a few words, and examples
+    check.check: ("Check the properties of a task.", check.EXAMPLES),
+    sweep.sweep: ("Check every combination of parameter values.", sweep.EXAMPLES),
+    replay.replay: ("Recompute a trace, or check an invariant again.", replay.EXAMPLES),
+    reach.reach: ("Bound expressions at every step, over all paths.", reach.EXAMPLES),
+    simulate.simulate: ("Run the system many times at random.", simulate.EXAMPLES),
+    explain.explain: ("Say in words what a task says.", explain.EXAMPLES),
+    convert.convert: ("Convert a network, or a flow to a hybrid automaton.", convert.EXAMPLES),
+    verify.verify: ("Answer a network query (VNN-LIB).", verify.EXAMPLES),
+    supports.supports: ("Say which network queries are supported.", supports.EXAMPLES),
+    solvers.solvers: ("List the solver back ends.", None),
+    schema.schema: ("Print the JSON Schema of a document.", None),
+    example.example: ("List the shipped examples, or write one.", example.EXAMPLES),
+}
+for _command, (_about, _examples) in COMMANDS.items():
+    app.command(_command.__name__, short_help=_about, epilog=_examples)(_command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

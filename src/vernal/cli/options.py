@@ -23,8 +23,14 @@ T = TypeVar("T")
 
 READING = 1.0  # seconds beyond the limit for a task that is being read
 INTERRUPTED = 0.5  # seconds beyond that, after which reading is interrupted
-LIMITS = "Limits"
 OUTPUT = "Output"
+
+
+def option(usage: str, help: str, **more: Any) -> Any:
+    """An option as help shows it, its names and what stands for its value: `--property -p NAME`."""
+    words = usage.split()
+    names = [word for word in words if word.startswith("-")]
+    return typer.Option(*names, metavar=" ".join(words[len(names) :]) or None, help=help, **more)
 
 
 def engine_names() -> list[str]:
@@ -39,190 +45,55 @@ TaskFile = Annotated[
 ]
 Properties = Annotated[
     list[str] | None,
-    typer.Option(
-        "--property",
-        "-p",
-        metavar="NAME",
-        help="Check this property of the task; may be repeated. `in_range` asks whether the declared ranges are kept. "
+    option(
+        "--property -p NAME",
+        "Check this property of the task; may be repeated. `in_range` asks whether the declared ranges are kept. "
         "Of a planning model: a PA property, FILE#NUMBER, and `not_stuck`.",
         autocompletion=property_names,
     ),
 ]
 Specs = Annotated[
-    list[str] | None,
-    typer.Option("--spec", "-s", metavar="TEXT", help="Check this formula over the task's names; may be repeated."),
+    list[str] | None, option("--spec -s TEXT", "Check this formula over the task's names; may be repeated.")
 ]
-AllowOutside = Annotated[
-    bool, typer.Option("--allow-outside", help="Read worlds that are files outside the task's folder, too.")
+CountedTime = Annotated[
+    str | None,
+    option("--time KIND", "What bounds of --spec count, of a loop that samples: seconds (default), or samples."),
 ]
+AllowOutside = Annotated[bool, option("--allow-outside", "Read worlds that are files outside the task's folder, too.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=EXPR",
-        help="Give a parameter of the task another value; may be repeated.",
+    option(
+        "--set NAME=EXPR",
+        "Give a parameter of the task another value; may be repeated.",
         autocompletion=parameter_names,
     ),
 ]
 OfExpressions = Annotated[
-    list[str] | None,
-    typer.Option("--of", metavar="EXPR", help="An expression over the task's names; may be repeated."),
+    list[str] | None, option("--of EXPR", "An expression over the task's names; may be repeated.")
 ]
-InPlane = Annotated[
-    bool, typer.Option("--plane", help="With --plot: two numbers, --of X --of Y, drawn against each other.")
-]
+InPlane = Annotated[bool, option("--plane", "With --plot: two numbers, --of X --of Y, drawn against each other.")]
 EngineName = Annotated[
     str,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="auto, or one engine by name (`vernal explain` lists them). Of flows: falsify, flowpipe, abstraction.",
+    option(
+        "--engine NAME",
+        "auto, or one engine by name (`vernal explain` lists them). Of flows: falsify, flowpipe, abstraction.",
         autocompletion=engine_names,
-    ),
-]
-SolverName = Annotated[
-    str | None, typer.Option("--solver", metavar="NAME", help="The solver behind the engine; see `vernal solvers`.")
-]
-EncodingName = Annotated[
-    str | None,
-    typer.Option("--encoding", metavar="NAME", help="Of the engine milp: monolithic (one program) or compositional."),
-]
-UnrollName = Annotated[
-    str | None,
-    typer.Option(
-        "--unroll",
-        metavar="NAME",
-        help="Of the engine milp: how policies with memory are unrolled, recursive (default), ios or iod.",
-    ),
-]
-NoTighten = Annotated[
-    bool,
-    typer.Option(
-        "--no-tighten", help="Of the engines milp and bounds: intervals instead of linear bounds, to compare."
-    ),
-]
-Deepen = Annotated[
-    bool,
-    typer.Option("--deepen", help="Of the engines milp and smt: bound after bound, until one decides the question."),
-]
-SearchDepth = Annotated[
-    int | None,
-    typer.Option(
-        "--depth",
-        metavar="N",
-        help="Where a formula has no bound: how many steps are followed (100; of induction, the largest k: 8).",
-    ),
-]
-PredicateSource = Annotated[
-    str,
-    typer.Option(
-        "--predicates",
-        metavar="auto|none|FILE",
-        help="Of the engine predicates, to begin with: the task's own (auto), none, or those of a file.",
-    ),
-]
-SelectionTest = Annotated[
-    str | None,
-    typer.Option(
-        "--selection",
-        metavar="NAME",
-        help="Of the engine predicates: test first whether the policy takes a label, none, relaxed or exact.",
-    ),
-]
-ApplicabilityTest = Annotated[
-    str | None,
-    typer.Option(
-        "--applicability",
-        metavar="NAME",
-        help="Of the engine predicates: test first whether the policy takes an operator, none, relaxed or exact.",
-    ),
-]
-NoPolicy = Annotated[
-    bool,
-    typer.Option("--no-policy", help="Of the engine predicates: abstract every action, not only the policy's."),
-]
-NoRefine = Annotated[
-    bool,
-    typer.Option("--no-refine", help="Of the engine predicates: no further predicates than those given."),
-]
-Shortest = Annotated[
-    bool,
-    typer.Option("--shortest", help="Of the engine predicates: an unsafe path that no other is shorter than."),
-]
-NoFollow = Annotated[
-    bool,
-    typer.Option(
-        "--no-follow", help="Of the engine predicates: the abstraction alone, no concrete states and no refinement."
-    ),
-]
-TestName = Annotated[
-    str | None,
-    typer.Option(
-        "--test",
-        metavar="NAME",
-        help="Of the engine predicates, to compare: who answers tests of the policy, own, solver, relaxed+solver, "
-        "relaxed+fixed+solver, relaxed+branching or relaxed.",
-    ),
-]
-RelaxationName = Annotated[
-    str | None,
-    typer.Option(
-        "--relaxation",
-        metavar="NAME",
-        help="Of --test relaxed...: bounds (our own), or a solver of ReLU networks (marabou).",
-    ),
-]
-TransitionsName = Annotated[
-    str | None,
-    typer.Option(
-        "--transitions",
-        metavar="NAME",
-        help="Of the engine abstraction: trajectories change between regions with a common facet (default) or vertex.",
-    ),
-]
-DirectionsText = Annotated[
-    str | None,
-    typer.Option(
-        "--directions",
-        metavar="TEXT",
-        help="Of the engines flowpipe and abstraction: where sets are bounded besides the comparisons of the formula, "
-        'box, octagon, or linear expressions such as "x + y; x - 2*y".',
     ),
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(
-        "--timeout",
-        metavar="S",
-        help="Give up after this many seconds (from the start of the program), with what is known.",
-    ),
+    option("--timeout S", "Give up after this many seconds (from the start of the program), with what is known."),
 ]
-MemoryLimit = Annotated[
-    float | None, typer.Option("--memory", metavar="GiB", help="Give up beyond this much memory, with what is known.")
-]
-Workers = Annotated[int, typer.Option("--workers", metavar="N", help="How many processes an engine may use.")]
+MemoryLimit = Annotated[float | None, option("--memory GiB", "Give up beyond this much memory, with what is known.")]
+Workers = Annotated[int, option("--workers N", "How many processes an engine may use.")]
 DeviceName = Annotated[
-    str,
-    typer.Option(
-        "--device", metavar="NAME", help="Where large batches are bounded: cpu, or cuda (with the extra torch)."
-    ),
+    str, option("--device NAME", "Where large batches are bounded: cpu, or cuda (with the extra torch).")
 ]
-JournalFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--journal",
-        metavar="FILE",
-        help="Write down what is finished, parts of a question or cells of a sweep; the same command resumes.",
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same run.")]
+Seed = Annotated[int, option("--seed N", "The same seed gives the same run.")]
 Json = Annotated[
-    str | None,
-    typer.Option(
-        "--json", metavar="FILE", help="Write the results as JSON; `-` puts them on stdout and the text on stderr."
-    ),
+    str | None, option("--json FILE", "Write the results as JSON; `-` puts them on stdout and the text on stderr.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Verdicts only: no progress, no trace table.")]
+Quiet = Annotated[bool, option("--quiet -q", "Verdicts only: no progress, no trace table.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,28 +101,102 @@ class Limits:
     """How a question is to be answered: by which engine, and with what."""
 
     engine: EngineName = "auto"
-    solver: SolverName = None
-    encoding: EncodingName = None
-    unroll: UnrollName = None
-    no_tighten: NoTighten = False
-    deepen: Deepen = False
-    depth: SearchDepth = None
-    predicates: PredicateSource = "auto"
-    selection: SelectionTest = None
-    applicability: ApplicabilityTest = None
-    no_policy: NoPolicy = False
-    no_refine: NoRefine = False
-    shortest: Shortest = False
-    no_follow: NoFollow = False
-    test: TestName = None
-    relaxation: RelaxationName = None
-    transitions: TransitionsName = None
-    directions: DirectionsText = None
+    solver: Annotated[str | None, option("--solver NAME", "The solver behind the engine; see `vernal solvers`.")] = None
+    encoding: Annotated[
+        str | None, option("--encoding NAME", "Of the engine milp: monolithic (one program) or compositional.")
+    ] = None
+    unroll: Annotated[
+        str | None,
+        option(
+            "--unroll NAME",
+            "Of the engine milp: how policies with memory are unrolled, recursive (default), ios or iod.",
+        ),
+    ] = None
+    no_tighten: Annotated[
+        bool, option("--no-tighten", "Of the engines milp and bounds: intervals instead of linear bounds, to compare.")
+    ] = False
+    deepen: Annotated[
+        bool, option("--deepen", "Of the engines milp and smt: bound after bound, until one decides the question.")
+    ] = False
+    depth: Annotated[
+        int | None,
+        option(
+            "--depth N",
+            "Where a formula has no bound: how many steps are followed (100; of induction, the largest k: 8).",
+        ),
+    ] = None
+    predicates: Annotated[
+        str,
+        option(
+            "--predicates auto|none|FILE",
+            "Of the engine predicates, to begin with: the task's own (auto), none, or those of a file.",
+        ),
+    ] = "auto"
+    selection: Annotated[
+        str | None,
+        option(
+            "--selection NAME",
+            "Of the engine predicates: test first whether the policy takes a label, none, relaxed or exact.",
+        ),
+    ] = None
+    applicability: Annotated[
+        str | None,
+        option(
+            "--applicability NAME",
+            "Of the engine predicates: test first whether the policy takes an operator, none, relaxed or exact.",
+        ),
+    ] = None
+    no_policy: Annotated[
+        bool, option("--no-policy", "Of the engine predicates: abstract every action, not only the policy's.")
+    ] = False
+    no_refine: Annotated[
+        bool, option("--no-refine", "Of the engine predicates: no further predicates than those given.")
+    ] = False
+    shortest: Annotated[
+        bool, option("--shortest", "Of the engine predicates: an unsafe path that no other is shorter than.")
+    ] = False
+    no_follow: Annotated[
+        bool,
+        option("--no-follow", "Of the engine predicates: the abstraction alone, no concrete states and no refinement."),
+    ] = False
+    test: Annotated[
+        str | None,
+        option(
+            "--test NAME",
+            "Of the engine predicates, to compare: who answers tests of the policy, own, solver, relaxed+solver, "
+            "relaxed+fixed+solver, relaxed+branching or relaxed.",
+        ),
+    ] = None
+    relaxation: Annotated[
+        str | None,
+        option("--relaxation NAME", "Of --test relaxed...: bounds (our own), or a solver of ReLU networks (marabou)."),
+    ] = None
+    transitions: Annotated[
+        str | None,
+        option(
+            "--transitions NAME",
+            "Of the engine abstraction: trajectories change between regions with a common facet (default) or vertex.",
+        ),
+    ] = None
+    directions: Annotated[
+        str | None,
+        option(
+            "--directions TEXT",
+            "Of the engines flowpipe and abstraction: where sets are bounded besides the comparisons of the formula, "
+            'box, octagon, or linear expressions such as "x + y; x - 2*y".',
+        ),
+    ] = None
     timeout: Timeout = None
     memory: MemoryLimit = None
     workers: Workers = 1
     seed: Seed = 0
-    journal: JournalFile = None
+    journal: Annotated[
+        Path | None,
+        option(
+            "--journal FILE",
+            "Write down what is finished, parts of a question or cells of a sweep; the same command resumes.",
+        ),
+    ] = None
     device: DeviceName = "cpu"
 
     @property
@@ -371,6 +316,13 @@ class Asked:
 
     name: str | None
     formula: Formula
+
+
+def counted(task: Task, specs: Iterable[str] | None, time: str | None) -> Task:
+    """The task with this kind of time for the formulas given."""
+    if time is not None and not specs:
+        raise InputError("--time goes with --spec; a property of the task says itself what it counts")
+    return task.counting(time)
 
 
 def questions(task: Task, properties: Iterable[str] | None, specs: Iterable[str] | None) -> list[Asked]:

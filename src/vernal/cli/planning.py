@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from vernal.cli.completion import property_names
-from vernal.cli.options import expanded, overrides
+from vernal.cli.options import expanded, option, overrides
 from vernal.errors import InputError
 from vernal.model.tick import Tick, idle
 
@@ -20,54 +18,12 @@ if TYPE_CHECKING:
 
 PLANNING = "Planning models (JANI)"
 
-PolicyFile = Annotated[
-    str | None,
-    typer.Option(
-        "--policy",
-        metavar="FILE",
-        help="The policy, a jani2nnet or TOML file; without it, the one that the property names.",
-        rich_help_panel=PLANNING,
-    ),
-]
-Constants = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--constant",
-        metavar="NAME=VALUE",
-        help="Give a constant of the model a value; may be repeated.",
-        rich_help_panel=PLANNING,
-    ),
-]
-StartText = Annotated[
-    str | None,
-    typer.Option(
-        "--start",
-        metavar="EXPR",
-        help="From which states; a name such as hand-empty is written 'hand-empty'.",
-        rich_help_panel=PLANNING,
-    ),
-]
-UnsafeText = Annotated[
-    str | None,
-    typer.Option("--unsafe", metavar="EXPR", help="Which states are to be avoided.", rich_help_panel=PLANNING),
-]
-FilterName = Annotated[
-    str | None,
-    typer.Option(
-        "--filter",
-        metavar="NAME",
-        help="`applicable`: the policy chooses the best of the applicable actions.",
-        rich_help_panel=PLANNING,
-    ),
-]
 
 ShownProperties = Annotated[
     list[str] | None,
-    typer.Option(
-        "--property",
-        "-p",
-        metavar="NAME",
-        help="Only this property of the task; may be repeated. Of a planning model: the PA property, FILE#NUMBER, "
+    option(
+        "--property -p NAME",
+        "Only this property of the task; may be repeated. Of a planning model: the PA property, FILE#NUMBER, "
         "that says where it starts.",
         autocompletion=property_names,
     ),
@@ -78,26 +34,50 @@ ShownProperties = Annotated[
 class Planning:
     """What is said about a planning model besides its file."""
 
-    policy: PolicyFile = None
-    constant: Constants = None
-    start: StartText = None
-    unsafe: UnsafeText = None
-    filter: FilterName = None
+    policy: Annotated[
+        str | None,
+        option(
+            "--policy FILE",
+            "The policy, a jani2nnet or TOML file; without it, the one that the property names.",
+            rich_help_panel=PLANNING,
+        ),
+    ] = None
+    constant: Annotated[
+        list[str] | None,
+        option(
+            "--constant NAME=VALUE", "Give a constant of the model a value; may be repeated.", rich_help_panel=PLANNING
+        ),
+    ] = None
+    start: Annotated[
+        str | None,
+        option(
+            "--start EXPR",
+            "From which states; a name such as hand-empty is written 'hand-empty'.",
+            rich_help_panel=PLANNING,
+        ),
+    ] = None
+    unsafe: Annotated[
+        str | None, option("--unsafe EXPR", "Which states are to be avoided.", rich_help_panel=PLANNING)
+    ] = None
+    filter: Annotated[
+        str | None,
+        option(
+            "--filter NAME",
+            "`applicable`: the policy chooses the best of the applicable actions.",
+            rich_help_panel=PLANNING,
+        ),
+    ] = None
 
     def open(
         self, file: Path, properties: list[str] | None = None, tick: Tick = idle, *, allow_outside: bool = False
     ) -> Tasks:
         """The file, whichever kind it is; what belongs to planning models alone is refused for a task file."""
-        from vernal.formats.loading import is_planning_model
+        from vernal.formats.loading import is_planning_model, open_tasks
 
         if is_planning_model(file):
-            from vernal.formats.jani.planning_task import open_jani
-
-            return open_jani(file, self._options(properties), tick)
+            return open_tasks(file, self._options(properties), tick)
         self._refuse(properties)
-        from vernal.formats.task.blueprint import open_task
-
-        return open_task(file, tick, allow_outside=allow_outside)
+        return open_tasks(file, None, tick, allow_outside=allow_outside)
 
     def constants(self, settings: list[str] | None) -> dict[str, str]:
         """Parameters of a task, or constants of a model."""

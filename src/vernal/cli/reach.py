@@ -22,6 +22,7 @@ from vernal.cli.options import (
     Settings,
     TaskFile,
     Timeout,
+    option,
 )
 from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 from vernal.cli.progress import Live
@@ -52,43 +53,27 @@ Exit code: 0 when every step is bounded as asked and drawn, 5 when a limit was r
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reach", short_help="Bound expressions at every step, over all paths.", epilog=EXAMPLES)(reach)
-
-
 @planned
 def reach(
     task: TaskFile,
     of: OfExpressions = None,
     steps: Annotated[
-        int | None,
-        typer.Option(
-            "--steps", metavar="N", help="How many steps; without it, as far as the task's properties look, or 20."
-        ),
+        int | None, option("--steps N", "How many steps; without it, as far as the task's properties look, or 20.")
     ] = None,
     time: Annotated[
-        float | None,
-        typer.Option(
-            "--time", metavar="T", help="Of a flow, up to which time; without it, as far as properties look, or 1."
-        ),
+        float | None, option("--time T", "Of a flow, up to which time; without it, as far as properties look, or 1.")
     ] = None,
     spans: Annotated[
-        int | None,
-        typer.Option("--spans", metavar="N", help="Of a flow, in how many spans of time.", show_default="20"),
+        int | None, option("--spans N", "Of a flow, in how many spans of time.", show_default="20")
     ] = None,
     engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine", metavar="NAME", help="Of a flow, who follows it: flowpipe, abstraction or auto (default)."
-        ),
+        str | None, option("--engine NAME", "Of a flow, who follows it: flowpipe, abstraction or auto (default).")
     ] = None,
     sets: Annotated[
         int | None,
-        typer.Option(
-            "--sets",
-            metavar="N",
-            help="Sets of states kept apart at a step (1000), or parts of the initial set of a flow (64): more are "
+        option(
+            "--sets N",
+            "Sets of states kept apart at a step (1000), or parts of the initial set of a flow (64): more are "
             "tighter, slower.",
         ),
     ] = None,
@@ -101,12 +86,9 @@ def reach(
     device: DeviceName = "cpu",
     json: Json = None,
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the sets (.pdf, .svg or .png).", rich_help_panel=OUTPUT),
+        Path | None, option("--plot FILE", "Draw the sets (.pdf, .svg or .png).", rich_help_panel=OUTPUT)
     ] = None,
-    runs: Annotated[
-        int, typer.Option("--runs", metavar="N", help="Simulated runs in the picture.", rich_help_panel=OUTPUT)
-    ] = 30,
+    runs: Annotated[int, option("--runs N", "Simulated runs in the picture.", rich_help_panel=OUTPUT)] = 30,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
@@ -114,7 +96,8 @@ def reach(
 
     Of a flow, in continuous time, over spans of time and over all trajectories in its region.
     """
-    from vernal.engines.reach.ask import ReachAsked, named
+    from vernal.engines.reach.ask import named, reached
+    from vernal.engines.reach.reach_walk import ReachAsked
     from vernal.report.drawing import Drawing
     from vernal.run.budget import refuse_limits, silent
 
@@ -134,8 +117,8 @@ def reach(
     refuse_overwriting(inputs_of(opened), (json, plot))
     asked = named(opened, of or None)
     with Live("reach", quiet=quiet) as live:
-        how = ReachAsked(steps, time, spans, engine, sets)
-        found = how.answered(opened, asked, limits.budget(started(), live), "--")
+        how = ReachAsked(steps, time, spans, engine, sets, prefix="--")
+        found = reached(opened, asked, how, limits.budget(started(), live))
     drawing = Drawing.after(limits.budget(started(), silent))
     _tell(found, json, plot, runs, drawing)
     if drawing.interrupt is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli import exits
-from vernal.cli.options import INTERRUPTED, AllowOutside, InPlane, OfExpressions, Timeout
+from vernal.cli.options import INTERRUPTED, AllowOutside, InPlane, OfExpressions, Timeout, option
 from vernal.cli.stream import show
 from vernal.cli.time_limit import finished, time_for
 from vernal.errors import Stopped
@@ -36,18 +36,11 @@ Exit code:
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("replay", short_help="Recompute a trace, or check an invariant again.", epilog=EXAMPLES)(replay)
-
-
 def replay(
     evidence: Annotated[
         Path, typer.Argument(metavar="EVIDENCE", help="The trace or invariant file.", show_default=False)
     ],
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the evidence (.pdf, .svg or .png).")
-    ] = None,
+    plot: Annotated[Path | None, option("--plot FILE", "Draw the evidence (.pdf, .svg or .png).")] = None,
     of: OfExpressions = None,
     plane: InPlane = False,
     timeout: Timeout = None,

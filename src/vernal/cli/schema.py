@@ -7,11 +7,6 @@ from typing import Annotated
 import typer
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("schema", short_help="Print the JSON Schema of a document.")(schema)
-
-
 def schema(
     document: Annotated[
         str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli import exits
-from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile, Timeout
+from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile, Timeout, option
 from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 from vernal.cli.stream import show
 from vernal.cli.time_limit import finished, time_for, unfinished
@@ -34,33 +34,21 @@ Exit code: 0, 5 when --timeout was over before everything was judged and written
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("simulate", short_help="Run the system many times at random.", epilog=EXAMPLES)(simulate)
-
-
 @planned
 def simulate(
     task: TaskFile,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", help="How many runs.")] = 1000,
-    steps: Annotated[
-        int | None, typer.Option("--steps", metavar="N", help="How many steps each.", show_default="20")
-    ] = None,
+    runs: Annotated[int, option("--runs N", "How many runs.")] = 1000,
+    steps: Annotated[int | None, option("--steps N", "How many steps each.", show_default="20")] = None,
     time: Annotated[
-        float | None,
-        typer.Option("--time", metavar="T", help="Of a flow, for how long (without it, as long as properties look)."),
+        float | None, option("--time T", "Of a flow, for how long (without it, as long as properties look).")
     ] = None,
     seed: Seed = 0,
     set: Settings = None,
     property: ShownProperties = None,
     *,
     planning: Planning,
-    csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write every position of every run as CSV.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the runs (.pdf, .svg or .png).")
-    ] = None,
+    csv: Annotated[Path | None, option("--csv FILE", "Write every position of every run as CSV.")] = None,
+    plot: Annotated[Path | None, option("--plot FILE", "Draw the runs (.pdf, .svg or .png).")] = None,
     of: OfExpressions = None,
     plane: InPlane = False,
     timeout: Timeout = None,

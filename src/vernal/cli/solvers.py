@@ -10,15 +10,10 @@ if TYPE_CHECKING:
     from vernal.solvers.registry import SolverEntry
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("solvers", short_help="List the solver back ends.")(solvers)
-
-
 def solvers() -> None:
     """List the solver back ends Vernal knows and whether they are installed."""
     from vernal.report.tables import Column, aligned
-    from vernal.solvers.registry import BACKENDS, DEFAULT, names, smt_names
+    from vernal.solvers.registry import BACKENDS, DEFAULT, THEORIES, names
 
     versions = [backend.version for backend in BACKENDS]
     columns = [
@@ -28,7 +23,7 @@ def solvers() -> None:
         Column("install", [_install(*pair) for pair in zip(BACKENDS, versions, strict=True)], left=True),
     ]
     typer.echo(aligned(columns))
-    programs, theories = ", ".join(names()), ", ".join(smt_names())
+    programs, theories = ", ".join(names()), ", ".join(names(THEORIES))
     typer.echo(
         f"\n--solver takes {programs} (default {DEFAULT}) with --engine milp, and {theories} with --engine smt; "
         "the other engines need none of these (predicates takes some with --test and --relaxation, to compare)."

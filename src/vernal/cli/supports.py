@@ -16,11 +16,6 @@ The options are those of the VNN-LIB standard, https://www.vnnlib.org.
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("supports", short_help="Say which network queries are supported.", epilog=EXAMPLES)(supports)
-
-
 def _flag(name: str, about: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(f"--{name}", help=about)
     return option

@@ -17,8 +17,10 @@ from vernal.cli.check import page_width
 from vernal.cli.clock import started
 from vernal.cli.completion import parameter_names
 from vernal.cli.interrupt import exit_code
+from vernal.cli.invocation import command_line
 from vernal.cli.options import (
     AllowOutside,
+    CountedTime,
     Json,
     Limits,
     Properties,
@@ -26,7 +28,9 @@ from vernal.cli.options import (
     Settings,
     Specs,
     TaskFile,
+    counted,
     limited,
+    option,
     questions,
 )
 from vernal.cli.planning import Planning, asked_names, planned
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   vernal sweep vcas.toml --over v0=-19.5,-22.5,-25.5 --over k=1..6
-  vernal sweep thermostat.toml --over start=18..22..0.5 --csv table.csv
+  vernal sweep thermostat.toml --over start=18..22..0.5 --csv table.csv --plot table.svg
 
 \b
 A range a..b counts by one, a..b..step by the step. The last --over varies fastest; with two of them the table has
@@ -56,37 +60,29 @@ Exit code: 2 on bad input, else 0 when every cell was decided, else 5.
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep", short_help="Check every combination of parameter values.", epilog=EXAMPLES)(sweep)
-
-
 @planned
 @limited
 def sweep(
     task: TaskFile,
     over: Annotated[
         list[str],
-        typer.Option(
-            "--over",
-            metavar="NAME=VALUES",
-            help="a,b,c or lo..hi or lo..hi..step; repeatable.",
-            autocompletion=parameter_names,
-        ),
+        option("--over NAME=VALUES", "a,b,c or lo..hi or lo..hi..step; repeatable.", autocompletion=parameter_names),
     ],
     property: Properties = None,
     spec: Specs = None,
+    time: CountedTime = None,
     set: Settings = None,
     *,
     planning: Planning,
     limits: Limits,
     json: Json = None,
-    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the cells as CSV.")] = None,
+    csv: Annotated[Path | None, option("--csv FILE", "Write the cells as CSV.")] = None,
+    plot: Annotated[Path | None, option("--plot FILE", "Draw verdicts and margins (.pdf, .svg or .png).")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
     """Check every combination of parameter values and print the table."""
-    writable(json, csv, limits.journal)
+    writable(json, csv, plot, limits.journal)
     grid = Grid([parse_over(text) for text in over])
     fixed = planning.constants(set)
     both = [axis.name for axis in grid.axes if axis.name in fixed]
@@ -96,14 +92,14 @@ def sweep(
     reading = limits.reading(started())
     tasks = limits.read(lambda: planning.open(task, property, reading.check, allow_outside=allow_outside), reading)
     with Live("sweep", quiet=quiet) as live:
-        run = _prepared(_CellTasks(tasks, limits, reading), grid, fixed, _Asking(property, spec), limits, live)
-        refuse_overwriting(inputs_of(run.base), (json, csv, limits.journal))
+        run = _prepared(_CellTasks(tasks, limits, reading), grid, fixed, _Asking(property, spec, time), limits, live)
+        refuse_overwriting(inputs_of(run.base), (json, csv, plot, limits.journal))
         try:
             run.go()
             code = exits.OK if run.is_decided else exits.UNDECIDED
         except KeyboardInterrupt as interrupt:
             code = exit_code(interrupt)
-    _tell(run, json, csv)
+    _tell(run, json, csv, plot)
     if run.failure is not None:
         raise run.failure
     raise typer.Exit(code)
@@ -115,10 +111,12 @@ class _Asking:
 
     properties: list[str] | None
     specs: list[str] | None
+    time: str | None
 
     def __call__(self, task: Task) -> list[Question]:
         from vernal.engines.check import question_of
 
+        task = counted(task, self.specs, self.time)
         asked = questions(task, asked_names(task, self.properties), self.specs)
         return [question_of(task, one.formula, one.name) for one in asked]
 
@@ -149,7 +147,15 @@ def _prepared(
     return SweepRun(tasks, grid, fixed, asking, budget, limits.engine, limits.options, limits.journal, live)
 
 
-def _tell(run: SweepRun, json: str | None, csv: Path | None) -> None:
+def _going_on(run: SweepRun) -> str:
+    """The command that asks only the cells that are missing, if a journal has the others."""
+    if run.journal is None:
+        return "; with --journal FILE they could be asked later, and only they"
+    command = command_line()
+    return f"; this goes on with them: {command}" if command else ""
+
+
+def _tell(run: SweepRun, json: str | None, csv: Path | None, plot: Path | None) -> None:
     """The table, and the files asked for."""
     from vernal.report.document import dump, sweep_document
     from vernal.report.sweeps import csv_text, sweep_text
@@ -158,9 +164,12 @@ def _tell(run: SweepRun, json: str | None, csv: Path | None) -> None:
     if run.rows:
         show(sweep_text(run.rows, width=page_width(stream)), stream)
     if run.missing:
-        print(f"{run.missing} of {run.grid.size} cells were not reached", file=sys.stderr, flush=True)
+        print(f"{run.missing} of {run.grid.size} cells were not reached{_going_on(run)}", file=sys.stderr, flush=True)
     if json is not None:
         put(json, dump(sweep_document(run.base, run.rows)))
     if csv is not None:
         write_text(csv, csv_text(run.rows))
         show(f"table written to {csv}", stream)
+    if plot is not None and run.rows:
+        run.table.plot(plot)
+        show(f"plot written to {plot}", stream)

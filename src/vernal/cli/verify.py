@@ -13,7 +13,7 @@ import typer
 
 from vernal.cli import exits
 from vernal.cli.clock import started
-from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers
+from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers, option
 from vernal.cli.progress import Live
 from vernal.cli.stream import say, show
 from vernal.errors import InputError, VernalError
@@ -39,11 +39,6 @@ Exit code: 0 with any of these answers, 2 for a query or network that is wrong o
 ERROR = "error"  # the answer to a question of a list that cannot be read
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify", short_help="Answer a network query (VNN-LIB).", epilog=EXAMPLES)(verify)
-
-
 def verify(
     query: Annotated[
         Path | None, typer.Argument(metavar="QUERY", help="The query (VNN-LIB 1 or 2.0).", show_default=False)
@@ -52,12 +47,10 @@ def verify(
         str | None, typer.Argument(metavar="NETWORK", help="The file of its network.", show_default=False)
     ] = None,
     network: Annotated[
-        list[str] | None,
-        typer.Option("--network", metavar="N=F.onnx", help="The file of the network the query calls N."),
+        list[str] | None, option("--network N=F.onnx", "The file of the network the query calls N.")
     ] = None,
     instances: Annotated[
-        Path | None,
-        typer.Option("--list", metavar="FILE", help="Answer many queries: a file of lines network,query,seconds."),
+        Path | None, option("--list FILE", "Answer many queries: a file of lines network,query,seconds.")
     ] = None,
     timeout: Timeout = None,
     engine: EngineName = "auto",

@@ -20,7 +20,7 @@ from vernal.evidence.belief import believed, confirmed, left_open
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates
-from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
+from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToSample, UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory_margin import trajectory_margin
@@ -133,15 +133,17 @@ def _vacuous(question: Question, budget: Budget) -> list[str]:
 
 def _range_notes(question: Question, path: Trace | None, budget: Budget, seen: SeenStates | None) -> Sequence[str]:
     """Which declared ranges may be left; those of a flow are its region, and how far a verdict reaches says it."""
-    return [] if question.time is Time.SECONDS else range_notes(question, path, budget, seen)
+    return [] if question.time is not Time.STEPS else range_notes(question, path, budget, seen)
 
 
-def reach(claim: Claim, proof: Proof | None = None) -> Reach:
-    """How far a verdict about the claim reaches."""
+def reach(claim: Claim, proof: Proof) -> Reach:
+    """How far a proof of the claim reaches."""
     if claim.time is Time.SECONDS:
-        pipe = None if proof is None else proof.evidence
+        pipe = proof.evidence
         inside = min(Fraction(pipe.inside_until), claim.last_time) if isinstance(pipe, Flowpipe) else None
         return UntilTime(claim.last_time, inside)
+    if claim.time is Time.SAMPLES and claim.horizon is not None:
+        return UpToSample(claim.horizon, proof.stays_inside)
     return ForAllTime() if claim.horizon is None else UpToStep(claim.horizon)
 
 
@@ -151,7 +153,7 @@ def _at_least_zero(margin: float | None) -> float | None:
 
 
 def _violated(question: Question, known: Counterexample, budget: Budget) -> Result:
-    claim, trace, timed = question.claim, known.trace, question.time is Time.SECONDS
+    claim, trace, timed = question.claim, known.trace, question.time is not Time.STEPS
     return Result(
         claim.text,
         VIOLATED,
@@ -170,7 +172,7 @@ def _violated(question: Question, known: Counterexample, budget: Budget) -> Resu
 def _timed_margin(question: Question, trace: Trace, budget: Budget) -> float | None:
     """By how much the claim is true on a trajectory, at most."""
     with suppress(NotAPath, Stopped):
-        return trajectory_margin(trace, question.formula, question.model, budget.check)
+        return trajectory_margin(trace, question, budget.check)
     return None
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from vernal.engines.base import Engine, guarded
 from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Statistics
 from vernal.evidence.result import EngineFailure
+from vernal.interpret.numbers.memory_room import BEYOND, EXHAUSTED
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.run.budget import TIMEOUT, Budget
+from vernal.run.pauses import PausableWork
 
 TELLING_SECONDS, MAX_SLOWDOWN = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
-NEARLY_ALL = 0.9  # of the time of a turn
 WORTH_SAYING = 0.05  # seconds of an engine
 HINT = "try "  # how parts of a reason begin that are none
+MOST_SECONDS = 1e6  # that an engine plans with where there is no limit
 UNSUPPORTED = "not supported"  # how reasons begin that say nothing of the question
 
 
@@ -28,8 +31,7 @@ class Attempted:
     engine: Engine
     again: bool  # whether it may be asked again, where it was cut short
     cut_short: bool = False  # in its last turn
-    longest: float = 0.0  # seconds that it was given at most in one turn
-    used: float = 0.0  # the share of the last turn's time that it took
+    longest: float = 0.0  # seconds that it was given at most in one turn; in all of them, if it goes on where it was
 
 
 @dataclass(frozen=True)
@@ -64,20 +66,73 @@ class Attempts:
         self._begun, self._work = budget.elapsed, time.process_time()
         self.engines: dict[Engine, Attempted] = {}
         self.turns: list[Turned] = []
+        self.waiting: dict[Engine, PausableWork[Known]] = {}
 
-    def ask(self, engine: Engine, part: Budget, *, again: bool = True) -> Known:
-        """What an engine knows within its part of the time, if that may be believed."""
-        own, begun = part.apart(), self.budget.elapsed
-        given = own.left
+    def ask(self, engine: Engine, part: Budget, *, again: bool = True, waits: bool = False) -> Known:
+        """What an engine knows within its part of the time, if that may be believed.
+
+        One that `waits` when that is over goes on in its next turn. With several workers, or a journal, none does:
+        there the parts of its work that are done are kept anyway, or go on by themselves.
+        """
+        begun, given = self.budget.elapsed, part.left
+        can_wait = waits and self.budget.workers == 1 and self.budget.journal is None
+        known, cut_short = self._gone_on(engine, part) if can_wait else self._asked_anew(engine, part)
+        if not isinstance(known, Open):
+            return self._with_account(known, begun)
+        self.turns.append(Turned(known, self.budget.elapsed - begun))
+        entry = self.engines.setdefault(engine, Attempted(engine, again))
+        entry.cut_short = cut_short or self._made_room(known)
+        entry.longest = entry.longest + given if engine in self.waiting else max(entry.longest, given)
+        return known
+
+    def _asked_anew(self, engine: Engine, part: Budget) -> tuple[Known, bool]:
+        """What an engine knows, and whether it was cut short."""
+        own = part.apart()
         known = believed(self.question.claim, guarded(engine, self.question, own))
         self.budget.stops.extend(own.stops)
+        return known, own.is_cut_short
+
+    def _gone_on(self, engine: Engine, part: Budget) -> tuple[Known, bool]:
+        """The same of one that goes on where it was."""
+        if engine not in self.waiting:
+            whole = self.budget.part(1.0, MOST_SECONDS)
+            self.waiting[engine] = PausableWork(partial(guarded, engine, self.question), whole)
+        return self._known(engine, self.waiting[engine].go_on(part.left), part)
+
+    def _known(self, engine: Engine, known: Known | None, part: Budget) -> tuple[Known, bool]:
+        """What became of a turn of one that can wait."""
+        if known is None:
+            return Open(engine=engine.name, reason=f"{TIMEOUT} {part.given}"), True
+        work = self.waiting.pop(engine)
+        self.budget.stops.extend(work.budget.stops)
+        return believed(self.question.claim, known), bool(work.budget.stops)
+
+    def finished(self) -> Iterator[Known]:
+        """What those know that still wait, now that the time is over."""
+        for engine, work in list(self.waiting.items()):
+            begun = self.budget.elapsed
+            known, _ = self._known(engine, work.finish(), self.budget)
+            if isinstance(known, Open):
+                self.turns.append(Turned(known, self.budget.elapsed - begun))
+            yield self._with_account(known, begun)
+
+    def abandon(self) -> None:
+        """Nobody waits any more."""
+        while self.waiting:
+            self.waiting.popitem()[1].abandon()
+
+    def _made_room(self, known: Open) -> bool:
+        """Whether an engine ran out of memory that others held while they waited: they begin anew, and so may it."""
+        if not self.waiting or not known.reason.startswith((BEYOND, EXHAUSTED)):
+            return False
+        self.abandon()
+        return True
+
+    def _with_account(self, known: Known, begun: float) -> Known:
+        """The same with the failures of others and, in continuous time, the seconds of all."""
         if isinstance(known, Open):
-            self.turns.append(Turned(known, self.budget.elapsed - begun))
-            entry = self.engines.setdefault(engine, Attempted(engine, again))
-            entry.cut_short, entry.longest = own.is_cut_short, max(entry.longest, given)
-            entry.used = 0.0 if given <= 0 else self.turns[-1].seconds / given
             return known
-        if self.question.time is not Time.SECONDS:
+        if self.question.time is Time.STEPS:
             return replace(known, failed=self.failed)
         spent = {**self._seconds(), f"{known.engine} seconds": round(self.budget.elapsed - begun, 3)}
         return replace(known, failed=self.failed, statistics={**known.statistics, **spent})
@@ -104,13 +159,9 @@ class Attempts:
         """Whether an engine was asked and came to its end without an answer: more time would change nothing."""
         return engine in self.engines and not self.engines[engine].cut_short
 
-    def uses_everything(self, engine: Engine) -> bool:
-        """Whether an engine took all of its time: those that may leave some over are better asked before it."""
-        return engine in self.engines and self.engines[engine].used > NEARLY_ALL
-
     @property
     def cut_short(self) -> dict[Engine, float]:
-        """Engines that may be asked again with more time, and the most seconds that each was given in one turn."""
+        """Engines that may be asked again with more time, and the seconds that count: all, or those of one turn."""
         return {one.engine: one.longest for one in self.engines.values() if one.again and one.cut_short}
 
     def open(self) -> Open:
@@ -160,7 +211,7 @@ def reasons(turns: Sequence[Turned]) -> list[str]:
     asked = by_engine(turns)
     best = [max(reversed(own), key=lambda turn: turn.weight) for own in asked.values()]
     telling = [turn for turn in best if turn.weight[0]] or best
-    said = [f"{_who(asked[turn.known.engine])}: {'; '.join(turn.said) or 'no answer'}" for turn in telling]
+    said = [f"{_who(asked[turn.known.engine])}: {'; '.join(turn.said) or 'not finished'}" for turn in telling]
     hints = [turn.hint for turn in sorted(telling, key=lambda turn: turn.seconds) if turn.hint is not None]
     return said + hints[-1:]
 

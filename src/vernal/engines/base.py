@@ -9,7 +9,7 @@ import numpy as np
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import EngineFailure
-from vernal.interpret.numbers.memory_room import limited
+from vernal.interpret.numbers.memory_room import EXHAUSTED, limited
 from vernal.logic.question import Question
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
@@ -62,7 +62,7 @@ def within(engine: Engine, question: Question, budget: Budget) -> Known:
     except Stopped as stop:
         reason = stop.reason
     except MemoryError:
-        reason = "out of memory; try --memory, a smaller bound or a smaller initial set"
+        reason = f"{EXHAUSTED}; try --memory, a smaller bound or a smaller initial set"
     except OverflowError:
         reason = "numbers beyond the range of floating point; try other units"
     return Open(engine=engine.name, reason=reason)

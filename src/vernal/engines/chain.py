@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from vernal.engines.base import Engine
 from vernal.errors import Stopped
 from vernal.evidence.belief import believed
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.direction import Direction, weakest
 from vernal.logic.question import Question
 from vernal.reduce.reduction import Reduction, Subquestion, carried
@@ -49,7 +49,8 @@ class InOrder:
         for engine in self.engines:
             budget.check()
             try:
-                known = engine.attempt(question, budget if self.share == 1 else budget.part(self.share))
+                own = budget if self.share == 1 else budget.part(self.share)
+                known = believed(question.claim, engine.attempt(question, own))
             except Stopped as stop:
                 known = Open(engine=self.name, reason=stop.reason)
             if not isinstance(known, Open):
@@ -95,8 +96,12 @@ class Chain:
         for sub in first.apply(question, budget):
             budget.check()
             own = budget if sub.question is question else replace(budget, journal=None)  # it knows this question alone
-            found.append(carried(question, sub, self._asked(rest, sub, own), budget))
-            if ends(first, found[-1]):
+            known = carried(question, sub, self._asked(rest, sub, own), budget)
+            ended = ends(first, known)
+            if ended and isinstance(known, Open):  # how far it is proven, others were not asked
+                known = replace(known, proven_steps=None, proven_time=None, margin=None)
+            found.append(known)
+            if ended:
                 break
         known = first.lift(question, found)
         return believed(question.claim, known if known.engine else replace(known, engine=self.name))
@@ -111,5 +116,5 @@ class Chain:
 
 
 def ends(reduction: Reduction, known: Known) -> bool:
-    """Whether nothing more has to be asked: of questions that have to be proven jointly one that is refuted ends it."""
-    return isinstance(known, Counterexample | FailingState) if reduction.is_joint else not isinstance(known, Open)
+    """Whether nothing more has to be asked: of questions that have to be proven jointly, one that is not ends it."""
+    return not isinstance(known, Proof if reduction.is_joint else Open)

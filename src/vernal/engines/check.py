@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from time import monotonic
 from typing import overload
 
 from vernal.engines.answers import answered
@@ -27,19 +27,17 @@ from vernal.engines.registry import (
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.engines.timed_questions import timed_question
 from vernal.errors import InputError, NameUnknown, nearest
-from vernal.evidence.knowledge import Open
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
-from vernal.interpret.region import IN_RANGE
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
-from vernal.logic.task import Task
-from vernal.logic.times import Time, last_time, time_of
-from vernal.model.motion import Rates, Sampled
+from vernal.logic.task import GivenTask, Task, as_task
+from vernal.logic.times import Time, last_time
 from vernal.model.system import Model
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
+from vernal.sets.wider_region import IN_RANGE, refuse_region
 
 __all__ = [
     "ENGINES",
@@ -61,8 +59,6 @@ __all__ = [
     "stated",
 ]
 
-NO_SAMPLES = "not supported by any engine yet: the claim counts samples; ask about seconds"
-
 
 def parse_formula(task: Task, text: str) -> Formula:
     """A formula over the task's names."""
@@ -70,7 +66,7 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.syntax import Source
 
     scope = system_scope(task.model, task.constants, task.functions)
-    return formula(Source(text, "formula"), scope, discrete=time_of(task.model.motion) is not Time.SECONDS)
+    return formula(Source(text, "formula"), scope, discrete=task.time_of(None) is not Time.SECONDS)
 
 
 def named_formula(task: Task, name: str) -> Formula:
@@ -87,13 +83,9 @@ def in_range(task: Task) -> Formula:
     from vernal.logic.normal import horizon
     from vernal.logic.ranges import range_formula
 
-    if isinstance(task.model.motion, Rates):
+    if task.model.motion.time is Time.SECONDS:
+        refuse_region(task.model)
         return Always(range_formula(task.model), Bound(ALL_TIME.lower, _last_time(task)))
-    if isinstance(task.model.motion, Sampled):
-        raise InputError(
-            "the ranges of a loop that samples are the region in which paths are followed, which cannot be asked yet; "
-            "the scope of every verdict says until when all provably stay inside"
-        )
     reach = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
     bound = Bound(ALL_TIME.lower, ALL_TIME.lower + max(reach)) if reach else ALL_TIME
     return Always(range_formula(task.system), bound)
@@ -111,10 +103,9 @@ def _last_time(task: Task) -> Fraction:
 
 def question_of(task: Task, formula: Formula, name: str | None = None) -> Question:
     """What is asked of a task; a formula that its kind of time does not take is refused before any work."""
-    counts = None if name is None else task.times.get(name)
-    if (counts or time_of(task.model.motion)) is Time.SECONDS:
-        return timed_question(task, formula, name)
-    question = Question(task.model, formula, name, task.predicates, task.labels, task.settings, counts)
+    if (time := task.time_of(name)) is not Time.STEPS:
+        return timed_question(task, formula, name, time)
+    question = Question(task.model, formula, name, task.predicates, task.labels, task.settings)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     return question
 
@@ -123,22 +114,20 @@ def ask(
     task: Task, formula: Formula, name: str | None, engine: str, budget: Budget, options: Options = NO_OPTIONS
 ) -> Result:
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
-    started = time.monotonic()
+    started = monotonic()
     question = question_of(task, formula, name)
     refuse_device(task.model, budget.device)
-    if name == IN_RANGE:  # of a flow it is asked in a wider region, and a journal knows questions by their formulas
+    # a journal knows questions by their formulas alone, and of a flow in_range is asked in a wider region
+    if name == IN_RANGE or question.time is Time.SAMPLES:
         budget = replace(budget, journal=None)
     with one_blas_thread():
-        if question.time is Time.SAMPLES:
-            result = answered(question, Open(engine=engine, reason=NO_SAMPLES), budget)
-        else:
-            result = asked_of(engine_for(engine, question, options), question, budget)
-    return replace(stated(task, result), seconds=time.monotonic() - started)
+        result = asked_of(engine_for(engine, question, options), question, budget)
+    return replace(stated(task, result), seconds=monotonic() - started)
 
 
 def refuse_device(model: Model, name: str) -> None:
     """An error for a card where nothing is computed there, as of a flow."""
-    if name != "cpu" and time_of(model.motion) is Time.SECONDS:
+    if name != "cpu" and model.motion.time is Time.SECONDS:
         raise InputError(f"flows are checked on the processor; leave out the device {name!r}")
 
 
@@ -157,7 +146,7 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
 
 @overload
 def check(
-    subject: Task | Model,
+    subject: GivenTask,
     formula: str | Formula,
     *,
     engine: str = "auto",
@@ -169,12 +158,13 @@ def check(
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
     device: str = "cpu",
+    time: str | None = None,
 ) -> Result: ...
 
 
 @overload
 def check(
-    subject: Task | Model,
+    subject: GivenTask,
     formula: None = None,
     *,
     property: str | Sequence[str] | None = None,
@@ -191,7 +181,7 @@ def check(
 
 
 def check(
-    subject: Task | Model,
+    subject: GivenTask,
     formula: str | Formula | None = None,
     *,
     property: str | Sequence[str] | None = None,
@@ -204,14 +194,16 @@ def check(
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
     device: str = "cpu",
+    time: str | None = None,
 ) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, shared fairly, `memory` in GiB; `options` are the engine's, such as
     `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
-    `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`.
+    `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`. Of a loop that
+    samples a formula may be over its samples (`time="samples"`) instead of seconds.
     """
-    task = subject if isinstance(subject, Task) else Task(subject)
+    task = as_task(subject).counting(time)
     refuse_open(task.model)
     refuse_device(task.model, device)
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)

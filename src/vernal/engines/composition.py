@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from vernal.engines.pipe_maker import PipeEngine
 
 
+MAX_FIRST_STATES = 2_000_000  # that are looked at one by one where the first step may fail
+
+
 def split() -> Engine:
     """The engine `split`, which breeds simulated states in its pauses."""
     from vernal.engines.falsify.engine import Falsify
@@ -29,6 +32,15 @@ def predicates(options: PredicateOptions | None = None) -> Engine:
     from vernal.engines.predicates.engine import Predicates
 
     return Predicates(options, programs)
+
+
+def backward() -> Engine:
+    """The engine `backward`: the initial states that may fail at once, looked at one by one."""
+    from vernal.engines.chain import Chain, InOrder
+    from vernal.engines.explicit.engine import Explicit
+    from vernal.reduce.backward import Backward
+
+    return Chain((Backward(),), InOrder("backward", (Explicit(MAX_FIRST_STATES),)))
 
 
 def programs() -> Engine:
@@ -67,8 +79,9 @@ def pipe_engines() -> list[PipeEngine]:
     """The engines that make flowpipes, the direct road first: its flowpipes are tighter where it gets on."""
     from vernal.engines.flow.abstract import NeuralEngine
     from vernal.engines.flow.direct import DirectFlowpipe
+    from vernal.engines.flow.modes import ModeEngine
 
-    return [DirectFlowpipe(), NeuralEngine()]
+    return [DirectFlowpipe(), NeuralEngine(), ModeEngine()]
 
 
 # Liveness -------------------------------------------------------------------------------------------------------------

@@ -8,15 +8,17 @@ from dataclasses import replace
 
 from vernal.engines.outcomes import is_decided, known_of, to_data
 from vernal.errors import Stopped
+from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open
 from vernal.logic.question import Question
+from vernal.model.initial import Box
 from vernal.reduce.initial_cover import MIN_PARTS, InitialPart, InitialParts, divided, of_part, summed
 from vernal.reduce.reduction import carried
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.run.worker import Job, Worked, function, named
 
-Attempt = Callable[[Question, Budget], Known]  # a function of a module, which every process finds by its name
+Attempt = Callable[[Question, Budget], Known]  # in other processes, a function of a module: found by its name
 
 
 def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = MIN_PARTS) -> Known:
@@ -54,8 +56,16 @@ def attempt_part(job: Job, budget: Budget) -> Worked:
     """What is known of one part of the initial set."""
     question: Question = job.question
     asked = of_part(question, job.part)
-    known: Known = function(job.options["attempt"])(asked.question, budget)
+    known = believed(asked.question.claim, function(job.options["attempt"])(asked.question, budget))
     return Worked(to_data(known, question.model), carried(question, asked, known, budget))
+
+
+def known_of_box(question: Question, box: Box, budget: Budget, attempt: Attempt) -> Known | None:
+    """What is known of the part of the initial set in a box, asked here; None where it has no initial state."""
+    if question.model.initial.cut(box) is None:
+        return None
+    asked = of_part(question, box)
+    return carried(question, asked, believed(asked.question.claim, attempt(asked.question, budget)), budget)
 
 
 def _counted(known: Known, recorded: bool) -> Known:

@@ -12,11 +12,11 @@ from vernal.engines.outcomes import reading
 from vernal.errors import InputError
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.evidence.result_data import result_data, result_of
-from vernal.interpret.region import IN_RANGE
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.run.journal import Journal, Occasion, Record, task_digest
+from vernal.sets.wider_region import IN_RANGE
 
 KEEPERS = ("auto", "milp", "paths", "flowpipe")
 
@@ -53,8 +53,9 @@ def _said(engine: str, options: Mapping[str, object]) -> str:
 
 
 def _asked(question: Question) -> str:
-    """What is asked of a cell; that all ranges are kept is another question than the formula by which it is asked."""
-    return f"{IN_RANGE}: {question.formula}" if question.name == IN_RANGE else str(question.formula)
+    """What is asked of a cell; a formula over samples, or that all ranges are kept, is another than in seconds."""
+    other = IN_RANGE if question.name == IN_RANGE else question.counts
+    return f"{other}: {question.formula}" if other else str(question.formula)
 
 
 class KnownCells:

@@ -57,6 +57,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "excluded_by": record_fields.text,
     "margin": record_fields.number,
     "empty": record_fields.truth,
+    "stays_inside": record_fields.truth,
     "proven_steps": record_fields.whole,
     "proven_time": record_fields.number,
     "abstraction": record_fields.nothing,
@@ -110,7 +111,7 @@ def is_decided(outcome: Record) -> bool:
 
 def _read(data: Record, system: Model) -> Known:
     kind = KINDS[data["kind"]]
-    whole = {"failed": [], "seen": None, **data}  # which older records do not have
+    whole = {"failed": [], "seen": None, "stays_inside": False, **data}  # which older records do not have
     return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
 

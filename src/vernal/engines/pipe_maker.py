@@ -9,6 +9,7 @@ from typing import Protocol
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.question import Question
 from vernal.logic.task import UNSAID, AbstractionSettings
 from vernal.model.system import Model
 from vernal.run.budget import Budget
@@ -40,6 +41,10 @@ class PipeEngine(Protocol):
     """An engine that makes flowpipes whatever is asked of them."""
 
     name: str
+
+    def takes(self, question: Question) -> str | None:
+        """None where it follows such a model as far as the claim looks; else why not."""
+        ...
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
         """One flowpipe after the other, each with more effort; `Stopped` where the engine does not take the flow."""

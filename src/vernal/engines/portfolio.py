@@ -7,8 +7,11 @@ long as one of them gets clearly more time than it had, and the rest goes to sim
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from math import inf
 
 from vernal.engines.attempts import Attempts
+from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
 from vernal.engines.composition import split
 from vernal.engines.explicit.engine import Explicit
@@ -17,6 +20,7 @@ from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.refusals import OF_SOME_SAMPLES
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
@@ -30,6 +34,7 @@ from vernal.sets.pieces.free_winners import has_winners
 NONLINEAR_BOUNDS_SECONDS = 20.0  # for a proof by bounds, while every second round settles half of its boxes
 BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are tried
 FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one before anything else is tried
+TURN_SECONDS = (4.0, 16.0, 64.0, inf)  # of all paths and of bounds, in turn
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
 
 
@@ -44,18 +49,22 @@ class Portfolio:
 
     def takes(self, question: Question) -> str | None:
         """Whatever some engine takes."""
-        if question.time is Time.SECONDS and self.options != DepthOptions():
+        if question.time is Time.SAMPLES and question.claim.mentions_some:
+            return OF_SOME_SAMPLES
+        if question.time is not Time.STEPS and self.options != DepthOptions():
             return "has no option 'depth' for flows, in continuous time"
         return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the first engine knows that decides the question; else what all of them leave open."""
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         attempts = Attempts(question, budget)
         return decided(attempts, self._turns(attempts))
 
     def _turns(self, attempts: Attempts) -> Iterator[Turn]:
         question = attempts.question
-        if question.time is Time.SECONDS:
+        if question.time is not Time.STEPS:
             from vernal.engines.timed_claims import rounds  # loads what is of continuous time alone
 
             return (yield from rounds(attempts))
@@ -71,24 +80,32 @@ class Portfolio:
 
 
 def decided(attempts: Attempts, turns: Iterable[Turn]) -> Known:
-    """Turn after turn, until an engine decides the question or the time is up."""
+    """Turn after turn, until an engine decides the question or the time is up; then what those say that still wait."""
+    try:
+        for known in chain(asked(attempts, turns), attempts.finished()):
+            if not isinstance(known, Open):
+                return known
+        return attempts.open()
+    finally:
+        attempts.abandon()
+
+
+def asked(attempts: Attempts, turns: Iterable[Turn]) -> Iterator[Known]:
+    """What the engine of each turn knows, as long as there is time; one that came to its end is not asked again."""
     budget = attempts.budget
     for turn in turns:
         if budget.left <= 0:
             break
-        if attempts.has_ended(turn.engine):
-            continue
-        part = budget.part(turn.share, turn.most * attempts.slowdown)
-        known = attempts.ask(turn.engine, part, again=not turn.once)
-        if not isinstance(known, Open):
-            return known
-    return attempts.open()
+        if not attempts.has_ended(turn.engine):
+            part = budget.part(turn.share, turn.most * attempts.slowdown)
+            yield attempts.ask(turn.engine, part, again=not turn.once, waits=turn.waits)
 
 
 def further(attempts: Attempts) -> Iterator[Turn]:
     """The rest of the time for engines that were cut short; where none would come further, chance is given more."""
-    while turn := further_turn(attempts.cut_short, attempts.budget.left):
-        yield Turn(*turn)
+    while turn := further_turn(attempts.cut_short, attempts.budget.left, attempts.waiting):
+        engine, share = turn
+        yield Turn(engine, share, waits=engine in attempts.waiting)
     if attempts.cut_short:
         yield Turn(Reseeded(), 1.0)
 
@@ -109,30 +126,36 @@ def stages(system: System) -> list[Turn]:
     if limits == Effort():
         return [
             glance,
-            Turn(bounds, 0.4, BRIEF_SECONDS),
+            Turn(bounds, 0.4, BRIEF_SECONDS, waits=True),
             settled,
             *early,
-            Turn(Paths(), 0.8),
-            Turn(bounds, 0.5),
+            *in_turns(Paths(), 0.8, bounds),
             *late,
             last,
         ]
     hurried = Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
     paths = Paths()
+    chosen = Turn(paths, 0.2, BRIEF_SECONDS, waits=True)
     return [
         Turn(INTERVALS, 0.2, once=True),
         glance,
         settled,
-        *([Turn(paths, 0.2, BRIEF_SECONDS)] if limits == NONLINEAR and system.step.once(has_winners) else []),
-        Turn(bounds, 0.4, NONLINEAR_BOUNDS_SECONDS)
+        *([chosen] if limits == NONLINEAR and system.step.once(has_winners) else []),
+        Turn(bounds, 0.4, NONLINEAR_BOUNDS_SECONDS, waits=True)
         if limits == SMOOTH
         else Turn(hurried, 0.4, NONLINEAR_BOUNDS_SECONDS, once=True),
         *early,
-        Turn(paths, 0.4),
-        Turn(bounds, 0.5),
+        *in_turns(paths, 0.4, bounds),
         *late,
         last,
     ]
+
+
+def in_turns(paths: Engine, share: float, bounds: Engine) -> Iterator[Turn]:
+    """All paths and bounds, each going on where it was; in the end as long as each of them takes."""
+    for seconds in TURN_SECONDS:
+        yield Turn(paths, share, seconds, waits=True)
+        yield Turn(bounds, 0.5, seconds, waits=True)
 
 
 def with_split(question: Question, turns: list[Turn]) -> list[Turn]:

@@ -23,10 +23,8 @@ from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Result
 from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.numbers.device import using
-from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.times import Time
-from vernal.model.system import Init, System
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
@@ -35,14 +33,6 @@ FIRST_BATCH, MAX_BATCH = 16, 512  # questions that are asked together at first, 
 SECONDS_PER_QUESTION = 0.2  # of common work, at most
 COMMON_SHARE = 0.5  # of the time that each question has, at most, for common work
 PAYS = 0.25  # the share of the questions that common work should decide
-
-
-def check_together(
-    system: System, starts: Sequence[Init], formula: Formula, engine: Engine, budget: Budget
-) -> list[Result]:
-    """A result for each initial set of a system."""
-    asked = Question(system, formula)
-    return check_questions([asked.starting(init) for init in starts], engine, budget)
 
 
 def check_questions(questions: Sequence[Question], engine: Engine, budget: Budget) -> list[Result]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vernal.evidence.knowledge import UNBOUNDED
+from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
+from vernal.logic.safety import safety_claim
 from vernal.logic.times import SECONDS_ONLY, STEPS_ONLY, Time
-from vernal.model.motion import Rates, Sampled
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 
-KIND_OF_TIME = "is for "  # how reasons begin that an engine is for another kind of time
-MISFIT = (KIND_OF_TIME, "takes at most ", "has no option ")
+KIND_OF_MODEL = "is for "  # how reasons begin that an engine is for other models
+MISFIT = (KIND_OF_MODEL, "takes at most ", "has no option ")
+AUTOMATA_ONLY = "is for hybrid automata"
+OF_SOME_SAMPLES = "not supported by this engine: a claim of some path, over samples; only those of all paths are taken"
 OF_SOME_PATH = "not supported by this engine: no claim of all paths proves this claim of some path, or refutes it"
 
 
@@ -27,8 +30,13 @@ def in_steps(question: Question) -> str | None:
 
 def in_seconds(question: Question) -> str | None:
     """Why an engine of continuous time does not take a question, if it does not."""
-    flows = isinstance(question.model.motion, Rates | Sampled)
+    flows = question.model.motion.rates is not None
     return None if question.time is Time.SECONDS and flows else SECONDS_ONLY
+
+
+def of_automata(question: Question) -> str | None:
+    """Why an engine of hybrid automata does not take a question, if it does not."""
+    return None if question.time is Time.SECONDS and question.model.motion.automaton is not None else AUTOMATA_ONLY
 
 
 def within_steps(question: Question) -> str | None:
@@ -49,10 +57,30 @@ def deciding(question: Question) -> list[Formula]:
     return [path for path in (claim.sufficient, claim.opposite if claim.mentions_some else None) if path is not None]
 
 
-def by_paths(question: Question, proves: Callable[[Formula], bool], reason: str) -> str | None:
+# Which claims of all paths an engine proves ---------------------------------------------------------------------------
+
+ProvesPath = Callable[[Question, Formula], bool]  # about the question's model
+
+
+def of_every_step(question: Question, path: Formula) -> bool:
+    """That something is true at every step."""
+    return always(path) is not None
+
+
+def of_what_is_kept(question: Question, path: Formula) -> bool:
+    """That something is kept, as long as something else does not come."""
+    return safety_claim(Claim(path), total=question.is_total) is not None
+
+
+def of_any_kind(question: Question, path: Formula) -> bool:
+    """Any."""
+    return True
+
+
+def by_paths(question: Question, proves: ProvesPath, reason: str) -> str | None:
     """Why an engine that proves some claims of all paths does not take a question, if it does not."""
     if question.time is not Time.STEPS:
         return STEPS_ONLY
-    if any(map(proves, deciding(question))):
+    if any(proves(question, path) for path in deciding(question)):
         return None
     return OF_SOME_PATH if question.claim.mentions_some else reason

@@ -7,6 +7,17 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
+from vernal.engines.abilities import (
+    ANY,
+    Ability,
+    always_so,
+    by_bounds,
+    by_loops,
+    by_programs,
+    by_proofs,
+    by_simulation,
+    path_by_path,
+)
 from vernal.engines.base import Engine
 from vernal.engines.options import (
     AbstractionOptions,
@@ -19,10 +30,9 @@ from vernal.engines.options import (
     PredicateOptions,
     SmtOptions,
 )
-from vernal.engines.refusals import KIND_OF_TIME, MISFIT
+from vernal.engines.refusals import KIND_OF_MODEL, MISFIT, of_any_kind, of_every_step, of_what_is_kept
 from vernal.errors import InputError, MissingExtra, NameUnknown, nearest
 from vernal.logic.question import Question
-from vernal.logic.times import Time
 
 Options = Mapping[str, object]
 NO_OPTIONS: Options = {}
@@ -36,6 +46,7 @@ class EngineEntry:
     target: str  # module:class, or a function that makes the engine
     about: str
     options: type[EngineOptions] = EngineOptions
+    may: Ability = ANY  # what it may do with a question that it takes
 
     @property
     def option_names(self) -> list[str]:
@@ -84,18 +95,23 @@ ENGINES: tuple[EngineEntry, ...] = (
         DepthOptions,
     ),
     EngineEntry(
-        "falsify", "vernal.engines.falsify.engine:Falsify", "batched simulation and local search for a counterexample"
+        "falsify",
+        "vernal.engines.falsify.engine:Falsify",
+        "batched simulation and local search for a counterexample",
+        may=by_simulation,
     ),
     EngineEntry(
         "bounds",
         "vernal.engines.bounds.engine:Bounds",
         "linear bounds propagated through time; instant, incomplete",
         BoundsOptions,
+        may=by_bounds,
     ),
     EngineEntry(
         "ends",
         "vernal.engines.operator_ends:operator_ends",
         "exact ends of values: claims that clip, min, max or tanh keep with no room to spare",
+        may=always_so("proves it where the ends of values alone do"),
     ),
     EngineEntry(
         "split",
@@ -106,69 +122,94 @@ ENGINES: tuple[EngineEntry, ...] = (
         "paths",
         "vernal.engines.paths.engine:Paths",
         "all paths by sets of states; exact, complete where piecewise linear",
+        may=path_by_path,
     ),
     EngineEntry(
         "explicit",
         "vernal.engines.explicit.engine:Explicit",
         "every state of a finite system; full CTL and LTL, for all time",
+        may=always_so("decides it where finitely many states are reached"),
+    ),
+    EngineEntry(
+        "backward",
+        "vernal.engines.composition:backward",
+        "initial states of a finite system that the first step may take to what must not happen, one by one",
+        may=always_so("may refute it by the first step"),
     ),
     EngineEntry(
         "predicates",
         "vernal.engines.composition:predicates",
         "predicate abstraction of bounded integers under a policy; claims that a condition is kept for all time",
         PredicateOptions,
+        may=always_so("may prove or refute it by conditions that tell states apart"),
     ),
     EngineEntry(
         "invariants",
         "vernal.engines.invariants.engine:Invariants",
         "claims for all time by sets of states that no step leaves; refutes what these exclude",
+        may=by_proofs(of_what_is_kept),
     ),
     EngineEntry(
         "milp",
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
         MilpOptions,
+        may=by_programs,
     ),
     EngineEntry(
         "smt",
         "vernal.engines.programs.smt:Smt",
         "satisfiability modulo theories; a cross-check for small loops",
         SmtOptions,
+        may=by_programs,
     ),
     EngineEntry(
         "liveness",
         "vernal.engines.composition:liveness",
         "LTL for all time by an automaton, and a bound on how often its marked edges are taken",
+        may=by_proofs(of_any_kind),
     ),
     EngineEntry(
         "deepening",
         "vernal.engines.composition:deepening",
         "claims without a bound, as far as finitely many steps decide them",
         DepthOptions,
+        may=always_so("may decide it where finitely many steps do"),
     ),
     EngineEntry(
         "lasso",
         "vernal.engines.lasso.engine:Lasso",
         "paths that come back to where they were, and so never do what is waited for",
         DepthOptions,
+        may=by_loops,
     ),
     EngineEntry(
         "induction",
         "vernal.engines.composition:induction",
         "k-induction: a claim about every step, from any state that may be reached",
         InductionOptions,
+        may=by_proofs(of_every_step),
     ),
     EngineEntry(
         "flowpipe",
         "vernal.engines.flow.direct:DirectFlowpipe",
         "sets that contain all trajectories, by enclosures of the solutions of a smooth flow",
         FlowpipeOptions,
+        may=always_so("may prove it where the flow is smooth"),
     ),
     EngineEntry(
         "abstraction",
         "vernal.engines.flow.abstract:NeuralEngine",
         "a network learned in the place of the flow, with a certified error; also where solutions are not unique",
         AbstractionOptions,
+        may=always_so("may prove it, also where solutions are not unique"),
+    ),
+    EngineEntry(
+        "modes",
+        "vernal.engines.flow.modes:ModeEngine",
+        "sets that contain all executions of an affine hybrid automaton",
+        FlowpipeOptions,
+        may=always_so("may prove it"),
     ),
 )
 
@@ -194,15 +235,15 @@ def engine_for(name: str, question: Question, options: Options = NO_OPTIONS) -> 
     refused = engine.takes(question)
     if refused is None or not refused.startswith(MISFIT):
         return engine
-    if refused.startswith(KIND_OF_TIME):
-        kind = "systems that move in steps" if question.time is Time.STEPS else "flows, in continuous time,"
-        refused += f"; for {kind} there are {', '.join(_names(engines_for(question)))}"
+    if refused.startswith(KIND_OF_MODEL):
+        there = ", ".join(_names(engines_for(question)))
+        refused += f"; for {question.model.motion.noun} there are {there}"
     raise InputError(f"the engine {name!r} {refused}")
 
 
 def engines_for(question: Question) -> list[EngineEntry]:
-    """The engines of the question's kind of time."""
-    refused = {name for name, why in refusals(question, among=ENGINES).items() if why and why.startswith(KIND_OF_TIME)}
+    """The engines that are for such models."""
+    refused = {name for name, why in refusals(question, among=ENGINES).items() if why and why.startswith(KIND_OF_MODEL)}
     return [entry for entry in ENGINES if entry.name not in refused]
 
 

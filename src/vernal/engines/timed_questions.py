@@ -5,35 +5,39 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vernal.errors import InputError, TypeClash
-from vernal.interpret.domains import first_gap
-from vernal.interpret.region import asked_model
 from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.times import refuse_untimed
+from vernal.logic.times import Time, refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
 from vernal.model.held_loop import loop_of
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
+from vernal.sets.operator_domains import first_gap
+from vernal.sets.wider_region import asked_model
 
 
 def refuse_unasked(question: Question) -> None:
     """An error for a question about a flow that makes no sense: whoever wrote it, a file or Python."""
     flow, formula = question.model, question.formula
-    refuse_untimed(formula)
+    if question.time is Time.SECONDS:
+        refuse_untimed(formula)
+    question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     refuse_flow(flow)
     refuse_disturbed(flow, formula)
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
 
 
-def timed_question(task: Task, formula: Formula, name: str | None = None) -> Question:
-    """The question in seconds; about a loop that samples, one about its flow, in which held actions are variables."""
-    refuse_untimed(formula)
-    question = replace(about(flow_of(asked_model(task.model, name)), formula, name), settings=task.settings)
+def timed_question(task: Task, formula: Formula, name: str | None = None, time: Time = Time.SECONDS) -> Question:
+    """The question in seconds, or about the samples of a loop: one about its flow, where held actions are variables."""
+    if time is Time.SECONDS:
+        refuse_untimed(formula)
+    asked = about(flow_of(asked_model(task.model, name)), formula, name)
+    question = replace(asked, settings=task.settings, counts=None if time is Time.SECONDS else time)
     refuse_unasked(question)
     return question
 

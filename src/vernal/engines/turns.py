@@ -17,13 +17,16 @@ MANY_STATES = 5_000_000  # where its ranges allow no more, all are looked at bef
 class Turn(NamedTuple):
     """An engine, its share of the time that is left, and the most seconds of work it may have.
 
-    One that is asked `once` has no further turn when it was cut short: another engine does the same, and more.
+    One that is asked `once` has no further turn when it was cut short: another engine does the same, and more. One that
+    `waits` plans with all the time there is, and goes on in its next turn where it was; the others plan with their turn
+    alone, try a little of everything in it, and begin anew in the next.
     """
 
     engine: Engine
     share: float
     most: float = inf
     once: bool = False
+    waits: bool = False
 
 
 def graphs(system: System) -> tuple[list[Turn], list[Turn]]:

@@ -21,25 +21,30 @@ from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import DepthOptions
-from vernal.engines.refusals import deciding
+from vernal.engines.refusals import deciding, of_what_is_kept
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
-from vernal.logic.claim import Claim, always
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.safety import safety_claim
 
-ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
+ROUND_SECONDS = (1.5, 2.5, 6.0, 15.0, 40.0)  # for each engine in each round, of a claim without a bound
+ANEW_ROUNDS = 2  # from one round to the next of those that begin anew in each
 SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance
+FIRST_STEP_SECONDS = 10.0  # for the first step of a finite system with many states
 FURTHER = 50  # times the depth, for simulations of claims without a bound
 
 
 class RoundEngines(NamedTuple):
-    """Engines that have a glance and then a turn in every round; one that came to its end in the glance has none."""
+    """Engines that have a glance and then turns in rounds; one that came to its end in the glance has none."""
 
-    invariants: Invariants
+    lasso: Lasso  # begins anew in each
+    invariants: Invariants  # goes on, as all that follow
     induction: Induction
-    lasso: Lasso
+    predicates: Engine
     far: Engine  # simulations over many steps
+
+    def waits(self, engine: Engine) -> bool:
+        """Whether an engine goes on where it was: it plans with all the time there is, and tries no little of all."""
+        return engine in self[1:]
 
 
 def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
@@ -48,20 +53,25 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     Those that come to their end are not asked again.
     """
     question = attempts.question
-    shared = RoundEngines(Invariants(), composition.induction(), Lasso(options), far_ahead(question, options))
+    induction, predicates = composition.induction(), composition.predicates()
+    shared = RoundEngines(Lasso(options), Invariants(), induction, predicates, far_ahead(question, options))
     early, late = graphs(question.system)
     if question.predicates:  # somebody thought of an abstraction
-        yield Turn(composition.predicates(), 0.6)
+        yield Turn(shared.predicates, 0.6, waits=True)
     yield Turn(Falsify(generations=0), 0.1, BRIEF_SECONDS)
+    backward = composition.backward()
+    if not early and backward.takes(question) is None:
+        yield Turn(backward, 0.3, FIRST_STEP_SECONDS, waits=True)
     yield from glances(question, options, shared)
     yield Turn(operator_ends(), 0.1, BRIEF_SECONDS)  # after those whose proofs come with an invariant
     methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):
-        methods = sorted((one for one in methods if not attempts.has_ended(one)), key=attempts.uses_everything)
-        rounds = len(ROUND_SECONDS) - number
-        for place, engine in enumerate(methods):
-            yield Turn(engine, 1 / (len(methods) * rounds - place), seconds)
-        yield from ([*early, Turn(shared.far, 0.3, ROUND_SECONDS[1])], [Turn(shared.far, 0.4)], late)[number]
+        methods = [one for one in methods if not attempts.has_ended(one)]
+        now = [one for one in methods if shared.waits(one) or number % ANEW_ROUNDS == 0]
+        for place, engine in enumerate(now):  # one more share is for what follows the round
+            yield Turn(engine, 1 / (len(now) - place + 1), seconds, waits=shared.waits(engine))
+        yield from early if number == 0 else ()
+    yield from late
 
 
 def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Turn]:
@@ -72,14 +82,14 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     paths = deciding(question)
     if not paths:
         return []
-    kept = [brief(shared.invariants, 0.75)] if _is_kept(question) else []
-    induction = [brief(shared.induction)] if any(always(path) is not None for path in paths) else []
+    kept = [first(shared.invariants, 0.75)] if any(of_what_is_kept(question, path) for path in paths) else []
+    induction = [] if shared.induction.takes(question) else [first(shared.induction)]
     turns = [*kept, brief(FewSets(options.depth)), *induction]
     if not any(map(waits, paths)):
-        return [*turns, brief(shared.far)]
+        return [*turns, first(shared.far)]
     walk = Turn(FirstWalk(options.depth), SHARE_OF_GLANCE, GLANCE, once=True)
     sets, boxes, delay = (Liveness([method]) for method in composition.quick_methods())
-    never = [] if kept or shared.invariants.takes(question) else [brief(shared.invariants)]
+    never = [] if kept or shared.invariants.takes(question) else [first(shared.invariants)]
     return [*kept, walk, *turns[len(kept) :], brief(sets), brief(boxes, 0.5), brief(delay), brief(shared.lasso), *never]
 
 
@@ -88,24 +98,18 @@ def brief(engine: Engine, part: float = 1.0) -> Turn:
     return Turn(engine, SHARE_OF_GLANCE, part * GLANCE)
 
 
+def first(engine: Engine, part: float = 0.5) -> Turn:
+    """The same of one that goes on later, and loses nothing if it is short."""
+    return brief(engine, part)._replace(waits=True)
+
+
 def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Engine]:
     """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
     paths = deciding(question)
-    methods: list[Engine] = [
-        shared.invariants,
-        shared.induction,
-        composition.predicates(),
-        composition.deepening(options),
-    ]
-    methods = [engine for engine in methods if engine.takes(question) is None]
-    if not paths or any(map(waits, paths)):
+    methods: list[Engine] = [shared.invariants, shared.induction, shared.predicates, composition.deepening(options)]
+    if any(map(waits, paths)):
         methods += [shared.lasso, Liveness(composition.patient_methods())]
-    return methods
-
-
-def _is_kept(question: Question) -> bool:
-    """Whether an invariant can prove the claim, or refute it."""
-    return any(safety_claim(Claim(path), total=question.is_total) is not None for path in deciding(question))
+    return [engine for engine in (*methods, shared.far) if engine.takes(question) is None]
 
 
 def far_ahead(question: Question, options: DepthOptions) -> Engine:

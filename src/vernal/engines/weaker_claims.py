@@ -7,8 +7,10 @@ asked. Engines say the bound they have; where none has, or time is left, boxes o
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 
 from vernal.errors import Stopped
 from vernal.logic.claim import position_expression
@@ -18,11 +20,13 @@ from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.initial import Box
 from vernal.model.numbers import show
 from vernal.run.budget import Budget
+from vernal.sets.cutting import CuttingLimits, cut_until_decided
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
+from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels, OpenRows
 
 DIGITS = 6
 MAX_BOXES, CHEAP_BOXES = 64, 8  # boxes that are bounded at once, and that cost hardly more than one
@@ -31,29 +35,39 @@ MAX_FIRST = 16  # boxes of the initial set; more are taken as one hull
 
 def best_margin(question: Question, budget: Budget) -> float:
     """A lower bound of the margin over all paths, as good as the time allows; of claims about one number."""
-    reach, best = question.claim.horizon, -math.inf
-    asked = _asked(question.claim.path)
+    reach, asked = question.claim.horizon, _asked(question.claim.path)
     if reach is None or reach > MAX_UNROLLED_STEPS or asked is None or _weakened(asked, Fraction(0))[0] is None:
-        return best
-    proven = math.inf
-    try:
+        return -math.inf
+    search = MarginSearch(question, reach, budget)
+    with suppress(Stopped, OverflowError):
         budget.check()  # first of all: where there is no time left, nothing is unrolled
         boxes = list(initial_boxes(question.system, MAX_FIRST).boxes)
-        cut = Halving(boxes)
-        while boxes and len(boxes) <= MAX_BOXES:
-            levels = Levels(question.system, boxes, budget, reach)
-            margins = [levels.margin(question.claim.path, index) for index in range(len(boxes))]
-            levels.raise_if_stopped()
-            best = max(best, min([proven, *margins]))
-            proven = min([proven, *(margin for margin in margins if margin >= 0)])
-            rows = [index for index, margin in enumerate(margins) if margin < 0]
-            halves = cut.parts([boxes[index] for index in rows], levels.weights(rows), CHEAP_BOXES)
-            if best == -math.inf or len(halves) == len(rows):
-                break
-            boxes = halves
-    except (Stopped, OverflowError):
-        pass
-    return best
+        cut = partial(_halves, Halving(boxes))
+        cut_until_decided(boxes, search.decide, cut, CuttingLimits(most=MAX_BOXES))
+    return search.best
+
+
+class MarginSearch:
+    """The best bound so far of the margin over all boxes that are looked at."""
+
+    def __init__(self, question: Question, reach: int, budget: Budget) -> None:
+        self.question, self.reach, self.budget = question, reach, budget
+        self.best, self.proven = -math.inf, math.inf  # of everything, and of boxes in which the claim holds
+
+    def decide(self, boxes: list[Box]) -> OpenRows | None:
+        """The boxes in which the margin may be below zero; None where one has no bound at all."""
+        levels = Levels(self.question.system, boxes, self.budget, self.reach)
+        margins = [levels.margin(self.question.claim.path, index) for index in range(len(boxes))]
+        levels.raise_if_stopped()
+        self.best = max(self.best, min([self.proven, *margins]))
+        self.proven = min([self.proven, *(margin for margin in margins if margin >= 0)])
+        left = OpenRows(levels, [index for index, margin in enumerate(margins) if margin < 0])
+        return None if self.best == -math.inf else left
+
+
+def _halves(halving: Halving, left: OpenRows) -> list[Box] | None:
+    parts = halving.parts(left.boxes, left.weights(), CHEAP_BOXES)
+    return parts if len(parts) > len(left) else None
 
 
 def in_words(question: Question, margin: float) -> str | None:

@@ -40,19 +40,22 @@ def confirmed(question: Question, known: Known, tick: Tick = idle) -> Known:
     match known:
         case Counterexample(trace=trace) if not is_refuted(question, trace, tick):
             return left_open(known, "a counterexample was found but did not replay")
-        case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
+        case Proof(evidence=Flowpipe(until=until)) if (
+            question.time is Time.SECONDS and until < question.claim.last_time
+        ):
             return left_open(known, TOO_SHORT.format(until=until))
-        case FailingState() if question.time is Time.SECONDS:
+        case FailingState() if question.time is not Time.STEPS:
             return left_open(known, "one trajectory is needed to refute a claim of all of them")
     return known
 
 
 def is_refuted(question: Question, trace: Trace, tick: Tick = idle) -> bool:
     """Whether the claim is false on a path; of a trajectory, of all solutions from its first state, enclosed again."""
-    if question.time is not Time.SECONDS:
+    if question.time is Time.STEPS:
         return confirm.truth(trace, question.claim.path) is False
     try:
-        return trace.times is not None and trajectory_truth(trace, question.formula, question.model, tick) is False
+        found = trace.times and trajectory_truth(trace, question.formula, question.model, tick, question.time)
+        return found is False
     except NotAPath:
         return False
 

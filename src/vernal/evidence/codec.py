@@ -23,7 +23,7 @@ from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
 from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.claim import Claim
-from vernal.logic.times import Time, time_of
+from vernal.logic.times import Time
 from vernal.model.system import Model, System
 
 E = TypeVar("E", bound=Evidence)
@@ -57,7 +57,7 @@ def _trace_fields(trace: Trace, model: Model) -> dict[str, Any]:
 def _trace(fields: EvidenceFields, model: Model) -> Trace:
     if fields["excluded_by"] is not None:
         raise FormatError("trace file: only a tree says what excludes other paths")
-    if time_of(model.motion) is Time.SECONDS:
+    if model.motion.time is Time.SECONDS:
         return trace_file.timed_trace(fields["trace"], model)
     return trace_file.from_json(fields["trace"], _steps(model))
 
@@ -75,7 +75,7 @@ def _tree(fields: EvidenceFields, model: Model) -> Tree:
 
 
 def _steps(model: Model) -> System:
-    if not isinstance(model, System) or time_of(model.motion) is Time.SECONDS:
+    if not isinstance(model, System) or model.motion.time is Time.SECONDS:
         raise Rejected(OF_FLOWS)
     return model
 
@@ -104,7 +104,7 @@ def _flowpipe_fields(pipe: Flowpipe, model: Model) -> dict[str, Any]:
 
 
 def _flowpipe(fields: EvidenceFields, model: Model) -> Flowpipe:
-    if time_of(model.motion) is not Time.SECONDS:
+    if model.motion.time is not Time.SECONDS:
         raise Rejected(OF_STEPS)
     return flowpipe_of(fields["flowpipe"], flow_of(model))
 

@@ -38,9 +38,9 @@ def truth(trace: Trace, formula: Formula, system: Model | None = None, *, positi
     return evaluate(formula, facts.truth, len(trace), position=position, loop=trace.loop, complete=ends)
 
 
-def decided_at(trace: Trace, formula: Formula, system: Model | None = None) -> int:
+def decided_at(trace: Trace, formula: Formula) -> int:
     """The first position by which the trace decides the formula; what a prefix decides stays decided."""
-    facts = Facts(trace, system or trace.system)
+    facts = Facts(trace, trace.system)
     lengths = range(1, len(trace))
     return bisect_left(lengths, True, key=lambda length: evaluate(formula, facts.truth, length) is not None)
 

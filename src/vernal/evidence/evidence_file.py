@@ -34,6 +34,7 @@ class EvidenceFile:
     evidence: str  # its kind
     sha256: str
     content: Mapping[str, Any]  # the whole document
+    time: str | None = None  # what a formula without a name counts, where the file says it
 
     def is_intact(self) -> bool:
         """Whether the file still has the hash it was written with."""
@@ -58,6 +59,7 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
+        **({"time": task.times[None].value} if result.property is None and None in task.times else {}),
         **encoded(result.evidence, task.model),
     }
     return {**content, "sha256": fingerprint(content)}
@@ -76,7 +78,7 @@ def load(text: str) -> EvidenceFile:
     """Read an evidence file; broken ones are refused with the reason, edited ones are for replay to find."""
     content = _parse(text)
     kind = codec_of(content.get("evidence") if isinstance(content, dict) else None)
-    fields = exact_object(content, (*HEAD_KEYS, *kind.keys), "trace file", more=kind.more)
+    fields = exact_object(content, (*HEAD_KEYS, *kind.keys), "trace file", more=(*kind.more, "time"))
     if fields["schema_version"] != SCHEMA_VERSION:
         raise FormatError(f"trace file: schema_version is {fields['schema_version']!r}, not {SCHEMA_VERSION}")
     if not isinstance(fields["formula"], str) or not isinstance(fields["sha256"], str):
@@ -88,8 +90,10 @@ def load(text: str) -> EvidenceFile:
     if fields["verdict"] not in kind.verdicts:
         known = " or ".join(verdict.value for verdict in kind.verdicts)
         raise FormatError(f"trace file: evidence of the kind {fields['evidence']} belongs to a claim that {known}")
+    if not isinstance(fields.get("time"), str | None):
+        raise FormatError("trace file: time must be text")
     told = (fields["formula"], fields["property"], Verdict(fields["verdict"]), fields["evidence"], fields["sha256"])
-    return EvidenceFile(_head(fields["task"]), *told, fields)
+    return EvidenceFile(_head(fields["task"]), *told, fields, fields.get("time"))
 
 
 def _head(document: Any) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import numpy as np
 from vernal.errors import FormatError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.trace_file import exact_object
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import labelled, trailed
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.system import Model
 
@@ -27,7 +29,8 @@ SEGMENT_KEYS = ("times", "lower", "upper", "location")
 def flowpipe_json(pipe: Flowpipe) -> dict[str, Any]:
     """The flowpipe as a JSON object, of not too many segments."""
     pipe = thinned(pipe)
-    columns = (pipe.times.tolist(), pipe.lower.tolist(), pipe.upper.tolist(), pipe.locations.tolist())
+    locations = pipe.sets.measured(pipe.sets.template, labels=1).labels[:, 0]
+    columns = (pipe.times.tolist(), pipe.lower.tolist(), pipe.upper.tolist(), locations.tolist())
     return {
         "variables": list(pipe.variables),
         "directions": pipe.directions.tolist(),
@@ -46,9 +49,8 @@ def thinned(pipe: Flowpipe) -> Flowpipe:
     while len(pipe.times) > MAX_SEGMENTS:
         order = np.argsort(pipe.times[:, 0], kind="stable")
         times = np.stack(_joined(pipe.times[order, 0], pipe.times[order, 1]), axis=1)
-        lower, upper = _joined(pipe.lower[order], pipe.upper[order])
-        nowhere = np.full(len(times), -1, dtype=np.int64)
-        pipe = replace(pipe, times=times, lower=lower, upper=upper, locations=nowhere)
+        sets = trailed(pipe.sets.template, *_joined(pipe.lower[order], pipe.upper[order]))
+        pipe = replace(pipe, times=times, sets=sets)
     while len(pipe.starts) > MAX_STARTS:
         pipe = replace(pipe, starts=np.stack(_joined(pipe.starts[:, 0], pipe.starts[:, 1]), axis=1))
     return pipe
@@ -75,10 +77,11 @@ def flowpipe_of(document: Any, flow: Model) -> Flowpipe:
     listed = _list(fields["segments"], MAX_SEGMENTS, "segments")
     rows = [_segment(one, len(directions), f"segments[{i}]") for i, one in enumerate(listed)]
     times, lower, upper = (np.array([row[k] for row in rows]).reshape(len(rows), -1) for k in range(3))
-    locations = np.array([row[3] for row in rows], dtype=np.int64)
+    locations = np.array([row[3] for row in rows], dtype=np.int64).reshape(-1, 1)
+    sets = labelled(Template(directions), lower, upper, locations[:, : int((locations >= 0).any())])
     inside, until = (_time(fields[key], key) for key in ("inside_until", "until"))
     boxes = np.array(starts).reshape(len(starts), 2, len(names))
-    return Flowpipe(names, directions, times.reshape(-1, 2), lower, upper, locations, inside, until, boxes)
+    return Flowpipe(names, sets, times.reshape(-1, 2), inside, until, boxes)
 
 
 def _segment(document: Any, size: int, where: str) -> tuple[list[float], list[float], list[float], int]:

@@ -62,7 +62,8 @@ class Invariant(Portable):
     plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
 
     def __repr__(self) -> str:
-        return f"<Invariant of {len(self.sets)} sets over {', '.join(self.components)}>"
+        count = "1 set" if len(self.sets) == 1 else f"{len(self.sets)} sets"
+        return f"<Invariant of {count} over {', '.join(self.components)}>"
 
     @property
     def kind(self) -> Literal["invariant"]:

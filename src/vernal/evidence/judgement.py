@@ -10,6 +10,7 @@ from vernal.evidence.result import Verdict
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
+from vernal.logic.times import Time
 
 
 class Judgement(StrEnum):
@@ -47,8 +48,14 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What evidence is said to show: this verdict on this formula, of this task."""
+    """What evidence is said to show: this verdict on this formula, of this task, in this kind of time."""
 
     task: Task
     formula: Formula
     verdict: Verdict
+    name: str | None = None  # of the property, where it has one
+
+    @property
+    def time(self) -> Time:
+        """What positions and bounds of the formula count."""
+        return self.task.time_of(self.name)

@@ -74,6 +74,7 @@ class Proof(Knowledge):
     margin: float | None = None  # a lower bound
     empty: bool = False  # whether there is no initial state at all
     evidence: Evidence | None = None  # a witness of a claim of some path, or a certificate that can be checked
+    stays_inside: bool = False  # of a claim over samples: whether no path leaves the region as long as it looks
 
 
 @dataclass(frozen=True, kw_only=True)

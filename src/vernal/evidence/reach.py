@@ -45,6 +45,17 @@ class UntilTime:
         return f"until t = {rounded(self.last)}; {within}"
 
 
+@dataclass(frozen=True, slots=True)
+class UpToSample:
+    """The claim is decided by the first so many instants of the grid, of paths inside the region of interest."""
+
+    last: int
+    inside: bool = False  # whether all paths provably stay inside
+
+    def __str__(self) -> str:
+        return f"up to sample {self.last}, {'' if self.inside else 'of paths '}inside the region"
+
+
 def rounded_down(value: Fraction | float) -> str:
     """A time of six digits, none of which claims too much where something holds until then."""
     return _digits(Fraction(value), ROUND_FLOOR)
@@ -60,4 +71,4 @@ def _digits(value: Fraction, rounding: str) -> str:
     return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):g}"
 
 
-Reach = UpToStep | ForAllTime | UntilTime
+Reach = UpToStep | UpToSample | ForAllTime | UntilTime

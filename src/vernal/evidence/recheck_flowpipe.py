@@ -30,6 +30,8 @@ from vernal.interpret.flow.balls import BallArrays, points
 from vernal.interpret.flow.deviations import MAX_TURN, DeviationFollower, FollowedBox, rounded
 from vernal.interpret.flow.integration import horizon_on_grid
 from vernal.interpret.flow.picard import on_grid, region_of
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import trailed
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
@@ -49,6 +51,7 @@ MAX_ALTERNATIVES = 256  # combinations of initial values that are boxes of their
 MAX_PIECES = 20_000  # into which the initial set is cut to compare it with recorded boxes
 
 
+NO_AUTOMATA = "flowpipes of hybrid automata are not followed again yet"
 NO_LOOPS = "flowpipes of loops that sample are not followed again yet"
 
 
@@ -60,6 +63,8 @@ def recheck_flowpipe(question: Question, pipe: Flowpipe, tick: Tick = idle) -> R
     """Whether all trajectories keep the formula of a question, as a recorded flowpipe says."""
     if loop_of(question.model) is not None:
         return Recheck(Judgement.UNDECIDED, NO_LOOPS)
+    if question.model.motion.automaton is not None:
+        return Recheck(Judgement.UNDECIDED, NO_AUTOMATA)
     try:
         _refuse_uncovered(question.model, pipe, tick)
         compared = _refuse_missing(question, pipe, tick)
@@ -288,5 +293,4 @@ def cut_pipe(flow: Model, directions: Floats, found: FollowedBox) -> Flowpipe:
     inside = min([until, *times[~stays, 0]])
     meets = ((lower[:, :n] <= region[1]) & (upper[:, :n] >= region[0])).all(1)
     low, high = (np.concatenate([np.clip(end[:, :n], *region), end[:, n:]], 1)[meets] for end in (lower, upper))
-    modes = np.full(int(meets.sum()), -1, dtype=np.int64)
-    return Flowpipe(names, directions, times[meets], low, high, modes, inside, until)
+    return Flowpipe(names, trailed(Template(directions), low, high), times[meets], inside, until)

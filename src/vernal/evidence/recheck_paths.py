@@ -69,7 +69,7 @@ def _trajectory(recorded: Trace, said: Assertion) -> Recheck:
         raise Rejected("a trajectory is evidence about a flow only where it breaks the formula")
     try:
         asked = about(flow_of(said.task.model), said.formula)
-        found = retrace(recorded, asked.formula, asked.model)
+        found = retrace(recorded, asked.formula, asked.model, time=said.time)
     except NotAPath as error:
         raise Rejected(error.problem) from None
     if found.problem is not None:

@@ -141,12 +141,11 @@ def _open_loop(loop: int, length: int, trace: Trace) -> Problem | None:
     return None
 
 
-def range_exits(trace: Trace, system: System | None = None) -> dict[str, int]:
+def range_exits(trace: Trace) -> dict[str, int]:
     """The variables whose declared range is left for certain, with the first step at which it is."""
-    owner: System = system or trace.system
     found: dict[str, int] = {}
     for t, step in enumerate(trace.steps):
-        for variable in owner.state:
+        for variable in trace.system.state:
             value = step.state[variable.name]
             assert not isinstance(value, tuple)
             lower, upper = (value, value) if isinstance(value, Fraction) else (value.lower, value.upper)

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
-from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from vernal.logic.task import Task
 
 
+MaybeNone: TypeAlias = Any  # None where there is none: who compared the verdict uses it without another question
 MAX_FORMULA = 200  # characters in one line of Python
 
 
@@ -87,7 +86,7 @@ class Result(Portable):
     proviso: str | None = None  # what the definition of the system leaves out
     proven_time: float | None = None  # with unknown, in continuous time: the claim is proven until then
     time: float | None = None  # with violated, in continuous time: when the violation shows
-    abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
+    abstraction: Any = None  # that it rests on, where it was asked for: a FiniteAbstraction or a NeuralAbstraction
     failed: tuple[EngineFailure, ...] = ()  # engines of `auto` that ended in an error; each has a note, too
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
@@ -102,18 +101,18 @@ class Result(Portable):
         return None if self.reach is None else "; ".join(map(str, filter(None, (self.reach, self.proviso))))
 
     @builtins.property
-    def trace(self) -> Trace | None:
+    def trace(self) -> Trace | MaybeNone:
         """The path that the evidence shows, if it shows one; it knows what it is evidence for."""
         path = None if self.evidence is None else self.evidence.path
         return path if path is None or self.task is None else replace(path, about=self)
 
     @builtins.property
-    def invariant(self) -> Invariant | None:
+    def invariant(self) -> Invariant | MaybeNone:
         """The invariant that proves the claim, or that no path keeps it, if there is one."""
         return self.evidence.invariant if isinstance(self.evidence, Tree | Invariant) else None
 
     @builtins.property
-    def flowpipe(self) -> Flowpipe | None:
+    def flowpipe(self) -> Flowpipe | MaybeNone:
         """The sets that contain all trajectories of a flow, if the evidence is such; it knows what it is about."""
         return replace(self.evidence, about=self) if isinstance(self.evidence, Flowpipe) else None
 

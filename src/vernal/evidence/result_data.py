@@ -14,7 +14,7 @@ from vernal.evidence import record_fields
 from vernal.evidence.belief import is_refuted
 from vernal.evidence.codec import PAYLOADS, encoded, restored
 from vernal.evidence.kinds import Evidence
-from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
+from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToSample, UpToStep
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, EngineFailure, Result, Verdict
 from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
@@ -28,7 +28,7 @@ def result_data(result: Result, system: Model) -> dict[str, Any]:
     return {
         "verdict": result.verdict.value,
         "engine": result.engine,
-        "steps": result.reach.last if isinstance(result.reach, UpToStep) else None,
+        "steps": result.reach.last if isinstance(result.reach, UpToStep | UpToSample) else None,
         **_times(result),
         "reason": result.reason,
         "proven_steps": result.proven_steps,
@@ -73,7 +73,7 @@ def result_of(data: Any, question: Question) -> Result:
 
 def _times(result: Result) -> dict[str, Any]:
     """What a result in continuous time has besides: when it is decided, and until when all are in the region."""
-    inside = result.reach.inside if isinstance(result.reach, UntilTime) else None
+    inside = result.reach.inside if isinstance(result.reach, UntilTime | UpToSample) else None
     times = {"time": result.time, "inside": None if inside is None else str(inside)}
     return {key: value for key, value in times.items() if value is not None}
 
@@ -83,6 +83,8 @@ def _reach(data: Any, question: Question) -> Reach:
         inside = record_fields.text_or_none(data.get("inside"))
         return UntilTime(question.claim.last_time, None if inside is None else Fraction(inside))
     steps = record_fields.whole(data["steps"])
+    if question.time is Time.SAMPLES and steps is not None:
+        return UpToSample(steps, data.get("inside") == str(True))
     return ForAllTime() if steps is None else UpToStep(steps)
 
 

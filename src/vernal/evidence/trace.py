@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vernal.model.hooks import hook
-from vernal.model.numbers import rounded
+from vernal.model.numbers import nearest, rounded
 from vernal.model.portable import STAYS, Portable
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ class Enclosure:
     @property
     def middle(self) -> Fraction:
         return (self.lower + self.upper) / 2
+
+    def __float__(self) -> float:
+        """The middle, for tables and pictures; a proof needs both ends."""
+        return nearest(self.middle)
+
+    def __repr__(self) -> str:
+        return f"<Enclosure of {float(self):g}, at most {nearest((self.upper - self.lower) / 2):.1g} away>"
 
 
 TraceNumber = Fraction | Enclosure
@@ -49,13 +56,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """Position t of a path: state, memories, actions, and the draws that lead to t + 1 (none at the last position)."""
+    """Position t of a path: state, memories, actions, and the draws that lead to t + 1 (none at the last position).
 
-    state: Mapping[str, TraceValue]
-    actions: Mapping[str, TraceValue] = field(default_factory=dict)
+    Values are each a `TraceValue`. Their type is left open: whoever asks for one knows whether it is a number or a
+    vector, and whether it is rational.
+    """
+
+    state: Mapping[str, Any]
+    actions: Mapping[str, Any] = field(default_factory=dict)
     choices: Mapping[str, Choice] = field(default_factory=dict)
-    disturbances: Mapping[str, TraceValue] = field(default_factory=dict)
-    memory: Mapping[str, TraceValue] = field(default_factory=dict)
+    disturbances: Mapping[str, Any] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

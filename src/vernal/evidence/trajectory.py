@@ -4,6 +4,9 @@ From an exact first state and constant disturbances between given times, all sol
 or false on such a trajectory only if it is of all of them. `G[a,b] p` is false if p is false at a time of [a, b] up
 to which they provably are in the region; it is true if p is true at all times of [a, b], or until they provably have
 left it.
+
+Of a loop that samples, a formula may be over its samples instead: position k is what holds at the instant kT after
+everything that happens then, and there is one if the path is in the region until then, both sides of jumps included.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from vernal.interpret.numbers import reals
 from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
+from vernal.logic.semantics import evaluate
+from vernal.logic.times import Time
 from vernal.model.expr import Expr, Var
 from vernal.model.held_loop import loop_of
 from vernal.model.sorts import REAL
@@ -146,14 +151,18 @@ class Trajectory:
 
     # Formulas
 
-    def truth(self, formula: Formula) -> bool | None:
+    def truth(self, formula: Formula, time: Time = Time.SECONDS) -> bool | None:
         """True or false of all solutions; None where that is not known."""
+        if time is Time.SAMPLES:
+            return self._sampled_truth(formula)
         if self.refutes(formula):
             return False
         return True if self.refutes(Not(formula)) else None
 
-    def refutes(self, formula: Formula) -> bool:
+    def refutes(self, formula: Formula, time: Time = Time.SECONDS) -> bool:
         """Whether the formula is false of all solutions."""
+        if time is Time.SAMPLES:
+            return self._sampled_truth(formula) is False
 
         def rule(node: Formula, args: tuple[bool, ...]) -> bool:
             match node:
@@ -168,6 +177,31 @@ class Trajectory:
             return self._holds(node, list(self.first.values())) is False
 
         return fold(nnf(closed(formula, self.flow), total=True), rule)
+
+    def samples(self) -> tuple[list[Sequence[Fraction | arb]], bool]:
+        """The states at the instants of the grid that all solutions provably have; whether the path ends with the last.
+
+        At an instant of which only the left side is known there is no sample.
+        """
+        grid, found = self.flow.grid, list[Sequence[Fraction | arb]]()
+        assert grid is not None
+        begun = {piece.start for piece in self.pieces} | {Fraction(0)}
+        while (time := len(found) * grid) <= self.inside_until and time in begun:
+            here = self.states(time)
+            if not all(is_inside(states, self.flow.region) for states in here):
+                break
+            found.append(here[-1])
+        ended = self.walk is not None and self.walk.ended == (len(found) - 1) * grid
+        return found, ended or (self._left is not None and self._left <= len(found) * grid)
+
+    def _sampled_truth(self, formula: Formula) -> bool | None:
+        """The truth of a formula over the samples."""
+        found, complete = self.samples()
+        if not found:
+            return None
+        return evaluate(
+            closed(formula, self.flow), lambda atom, k: self._holds(Atom(atom), found[k]), len(found), complete=complete
+        )
 
     def _fails(self, condition: Formula, bound: Bound) -> bool:
         """Whether the condition is false at a time of the bound, up to which no solution has left the region."""
@@ -290,10 +324,12 @@ def _exactly(value: TraceValue) -> Fraction:
     )
 
 
-def trajectory_truth(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> bool | None:
+def trajectory_truth(
+    recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle, time: Time = Time.SECONDS
+) -> bool | None:
     """The truth of a formula on a recorded trajectory, of all its solutions; None where they do not decide it."""
     for precision in precisions(flow):
-        truth = again(recorded, flow, precision, tick).truth(formula)
+        truth = again(recorded, flow, precision, tick).truth(formula, time)
         if truth is not None:
             return truth
     return None
@@ -304,11 +340,11 @@ def precisions(flow: Model) -> tuple[int, ...]:
     return PRECISIONS if loop_of(flow) is None else LOOP_PRECISIONS
 
 
-def refuted(path: Trajectory, formula: Formula) -> Trajectory | None:
+def refuted(path: Trajectory, formula: Formula, time: Time = Time.SECONDS) -> Trajectory | None:
     """The trajectory as far as it takes to make the formula false of all solutions; None where it is not."""
-    if not path.refutes(formula):
+    if not path.refutes(formula, time):
         return None
-    count = bisect_left(range(len(path.times) - 1), True, key=lambda n: path.part(n).refutes(formula))
+    count = bisect_left(range(len(path.times) - 1), True, key=lambda n: path.part(n).refutes(formula, time))
     return path.part(count)
 
 

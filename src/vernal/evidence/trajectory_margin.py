@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 from flint import arb
 
 from vernal.evidence.trace import Trace
@@ -14,22 +15,45 @@ from vernal.evidence.trajectory import Trajectory, again, closed
 from vernal.interpret import exact
 from vernal.interpret.flow.point_solutions import is_inside
 from vernal.logic.claim import position_expression
-from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or, Temporal
-from vernal.logic.margin import atom_margin
-from vernal.logic.normal import nnf, order
+from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or, Temporal
+from vernal.logic.margin import atom_margin, margins
+from vernal.logic.normal import fold, nnf, order, rebuild
+from vernal.logic.prefix import refutable
+from vernal.logic.question import Question
+from vernal.logic.times import Time
+from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PARTS_PER_PIECE = 64  # of a piece of time, over which what has to come true is bounded
 BEGINNING = Bound(Fraction(0), Fraction(0))
 
 
-def trajectory_margin(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> float | None:
+def trajectory_margin(recorded: Trace, question: Question, tick: Tick = idle) -> float | None:
     """The margin of a formula that is false on a trajectory, from above; None where it is no finite number."""
+    flow, formula = question.model, closed(question.formula, question.model)
     path = again(recorded, flow, tick=tick)
-    found = _margin(nnf(closed(formula, flow), total=True), path)
+    if question.time is Time.SAMPLES:
+        found = _sampled_margin(formula, path)
+    else:
+        found = _margin(nnf(formula, total=True), path)
     return min(found, 0.0) + 0.0 if math.isfinite(found) else None
+
+
+def _sampled_margin(formula: Formula, path: Trajectory) -> float:
+    """The margin over samples: it does not fall where those of literals rise."""
+    found, complete = path.samples()
+    literals = fold(nnf(formula if complete else refutable(formula)), _literal)
+    table = lambda atom, k: np.array([_above(atom_margin(atom), found[k], path)])  # noqa: E731
+    return float(margins(literals, table, len(found))[0]) if found else math.inf
+
+
+def _literal(node: Formula, args: tuple[Formula, ...]) -> Formula:
+    """A negated atom as an atom."""
+    match node, args:
+        case Not(), (Atom(expr),):
+            return Atom(build.negate(expr))
+    return rebuild(node, args)
 
 
 def _margin(formula: Formula, path: Trajectory) -> float:

@@ -11,6 +11,7 @@ from vernal.evidence.trace_values import settled
 from vernal.evidence.trajectory import again, precisions
 from vernal.evidence.walk import Problem
 from vernal.logic.formula import Formula
+from vernal.logic.times import Time
 from vernal.model.numbers import nearest
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
@@ -25,14 +26,14 @@ class Retrace:
     trace: Trace
 
 
-def retrace(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> Retrace:
+def retrace(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle, time: Time = Time.SECONDS) -> Retrace:
     """Enclose a recorded trajectory again, with more digits where fewer decide nothing.
 
     One that does not begin in an initial state is an error, `NotAPath`.
     """
     for precision in precisions(flow):
         path = again(recorded, flow, precision, tick)
-        found = Retrace(next(differences(recorded, path.trace), None), path.truth(formula), path.trace)
+        found = Retrace(next(differences(recorded, path.trace), None), path.truth(formula, time), path.trace)
         if found.truth is not None:
             break
     return found

@@ -55,8 +55,8 @@ class CrossingTable(Struct, forbid_unknown_fields=True):
     guard: FacetsTable
 
 
-class AutomatonTable(Struct, forbid_unknown_fields=True):
-    """An affine hybrid automaton over a box, with disturbances |d_i| <= radius_i."""
+class AutomatonTable(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """An affine hybrid automaton over a box, with disturbances |d_i| <= radius_i; and what is asked of it, if it is."""
 
     automaton: Annotated[int, Meta(description="the number 1, the version of the format")]
     name: str
@@ -66,6 +66,8 @@ class AutomatonTable(Struct, forbid_unknown_fields=True):
     radius: NumberList
     locations: list[LocationTable]
     crossings: list[CrossingTable]
+    init: Annotated[dict[str, NumberList], Meta(description="[lower, upper] of variables that start in a part")] = {}
+    properties: Annotated[dict[str, str], Meta(description="formulas by name, in seconds")] = {}
 
 
 def write_automaton(automaton: HybridAutomaton, path: str | Path, *, horizon: Fraction | None = None) -> None:
@@ -125,13 +127,25 @@ def _facets_table(facets: Facets) -> FacetsTable:
 
 def parse_automaton(content: bytes) -> HybridAutomaton:
     """The automaton in a JSON text; whatever does not fit together is refused."""
+    return automaton_of(decoded(content))
+
+
+def decoded(content: bytes) -> AutomatonTable:
+    """A JSON text of the right shape."""
     try:
         table = msgspec.json.decode(content, type=AutomatonTable)
     except msgspec.DecodeError as error:
-        raise FormatError(f"no hybrid automaton: {error}") from None
+        raise FormatError(f"no hybrid automaton: {error}; evidence is for `vernal replay`") from None
     if table.automaton != VERSION:
         raise FormatError(f"version {table.automaton} of hybrid automata; this Vernal reads version {VERSION}")
+    return table
+
+
+def automaton_of(table: AutomatonTable) -> HybridAutomaton:
+    """The automaton of a table, if its parts fit together."""
     n = len(table.variables)
+    if len(set(table.variables)) < n:
+        raise FormatError("two variables have the same name")
     if not 0 < n <= MAX_VARIABLES:
         raise FormatError(f"{n} variables; from 1 to {MAX_VARIABLES} are read")
     locations = [_location(one, n, f"locations[{i}]") for i, one in enumerate(table.locations)]
@@ -167,10 +181,16 @@ def _facets(table: FacetsTable, n: int, place: str) -> Facets:
 def _matrix(rows: Sequence[Sequence[float]], m: int, n: int, place: str) -> Floats:
     if len(rows) != m or any(len(row) != n for row in rows):
         raise FormatError(f"{place}: not {m} rows of {n} numbers")
-    return np.array(rows, dtype=np.float64).reshape(m, n)
+    return _finite(np.array(rows, dtype=np.float64).reshape(m, n), place)
 
 
 def _vector(values: Sequence[float], n: int, place: str) -> Floats:
     if len(values) != n:
         raise FormatError(f"{place}: {len(values)} numbers instead of {n}")
-    return np.array(values, dtype=np.float64)
+    return _finite(np.array(values, dtype=np.float64), place)
+
+
+def _finite(numbers: Floats, place: str) -> Floats:
+    if not np.isfinite(numbers).all():
+        raise FormatError(f"{place}: a number beyond all floats")
+    return numbers

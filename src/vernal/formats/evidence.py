@@ -18,29 +18,27 @@ from vernal.evidence.evidence_file import EvidenceFile
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.result import Result
 from vernal.formats.jani.planning_task import open_jani
-from vernal.formats.loading import is_planning_model
+from vernal.formats.loading import is_planning_model, load
 from vernal.formats.networks import is_file, read_bytes
-from vernal.formats.task.blueprint import load
-from vernal.interpret.region import asked_model
 from vernal.logic.formula import Formula
 from vernal.logic.printing import text
-from vernal.logic.task import Task
-from vernal.model.system import Model
+from vernal.logic.task import GivenTask, Task, as_task
 from vernal.run.output import write_text
+from vernal.sets.wider_region import asked_model
 
 MAX_BYTES = 256 * 2**20
 MAX_TASK_BYTES = 512 * 2**20  # of a planning model; those of other tasks are smaller
 CHANGED = "the file does not have the hash it was written with: it was changed"
 
 
-def write_evidence(subject: Task | Model, result: Result, file: str | Path) -> None:
+def write_evidence(subject: GivenTask, result: Result, file: str | Path) -> None:
     """Write the evidence of a result, a trace, an invariant or a flowpipe, to a file that `replay` checks again."""
     if result.evidence is None:
         raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
-    write_text(file, evidence_file.dump(_task(subject), result))
+    write_text(file, evidence_file.dump(as_task(subject), result))
 
 
-def replay(file: str | Path, subject: Task | Model | None = None) -> Recheck:
+def replay(file: str | Path, subject: GivenTask | None = None) -> Recheck:
     """Check an evidence file again: what came of it, and why.
 
     The task and the networks it names are looked up beside it, then in the current folder. A file that was made of a
@@ -51,19 +49,15 @@ def replay(file: str | Path, subject: Task | Model | None = None) -> Recheck:
 
 
 def check_again(
-    file: EvidenceFile, path: Path, subject: Task | Model | None = None, *, allow_outside: bool = False
+    file: EvidenceFile, path: Path, subject: GivenTask | None = None, *, allow_outside: bool = False
 ) -> Recheck:
     """What came of checking evidence that was read from a path; `allow_outside` as in `load`."""
     task: Task | None = None
     try:
-        task = task_of(file, path, allow_outside) if subject is None else _task(subject)
+        task = task_of(file, path, allow_outside) if subject is None else as_task(subject)
         return replace(_judged(file, task), task=task)
     except Rejected as why:
         return Recheck(Judgement.REJECTED, str(why), task=task)
-
-
-def _task(subject: Task | Model) -> Task:
-    return subject if isinstance(subject, Task) else Task(subject)
 
 
 def read_text(file: Path) -> str:
@@ -80,9 +74,10 @@ def read_text(file: Path) -> str:
 
 def _judged(file: EvidenceFile, task: Task) -> Recheck:
     """What was confirmed; Rejected where something does not agree."""
+    task = task.counting(file.time)
     kind, formula = codec_of(file.evidence), formula_of(file, task)
     task = replace(task, model=asked_model(task.model, file.property))
-    checked = kind.check(kind.decode(file.content, task.model), Assertion(task, formula, file.verdict))
+    checked = kind.check(kind.decode(file.content, task.model), Assertion(task, formula, file.verdict, file.property))
     if checked.judgement is not Judgement.REJECTED and not file.is_intact():
         raise Rejected(CHANGED)
     return checked

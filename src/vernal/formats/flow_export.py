@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from vernal.errors import FormatError, InputError, NameUnknown, nearest
-from vernal.formats.automata import SUFFIXES, automaton_json, read_automaton, write_automaton
+from vernal.formats.automata import automaton_json, read_automaton, write_automaton
+from vernal.formats.loading import is_automaton as is_automaton
 from vernal.formats.loading import load
 from vernal.logic.question import Question
 from vernal.logic.task import Task, Transitions
-from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.tick import Tick, idle
 from vernal.run.output import write_bytes, write_text
@@ -38,11 +38,6 @@ class AutomatonExport:
     def __str__(self) -> str:
         size = f"{self.locations} locations, {self.crossings} crossings"
         return f"{self.source} -> {self.target}: {size}; read back, the same automaton"
-
-
-def is_automaton(path: str | Path) -> bool:
-    """Whether a file holds a hybrid automaton, by its name."""
-    return Path(path).suffix.lower() in SUFFIXES
 
 
 def export(
@@ -79,7 +74,7 @@ def export_task(
 
 def _question(task: Task, name: str | None) -> Question | None:
     """The question that the task asks under this name, or its first."""
-    if not isinstance(task.model, Flow):
+    if task.model.motion.rates is None or task.model.grid is not None:
         raise FormatError(f"{task.name}: hybrid automata are made of flows ([flow]), and this system moves in steps")
     if name is None:
         name = next(iter(task.properties), None)

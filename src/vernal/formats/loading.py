@@ -1,4 +1,4 @@
-"""Tasks, whatever file they are in: TOML task files and JANI planning models.
+"""Tasks, whatever file they are in: TOML task files, JANI planning models and hybrid automata.
 
 task = load("vcas.toml", v0=-22.5)
 task = load("blocks.jani", item_cost_bound=8)
@@ -12,8 +12,9 @@ from typing import Protocol
 
 from vernal.formats.task.blueprint import Override
 from vernal.logic.task import Task
+from vernal.model.tick import Tick, idle
 
-JANI = ".jani"
+JANI, AUTOMATA = ".jani", (".xml", ".json")
 
 
 class Tasks(Protocol):
@@ -27,15 +28,26 @@ def is_planning_model(path: str | Path) -> bool:
     return Path(path).suffix.lower() == JANI
 
 
-def open_tasks(path: str | Path, options: Mapping[str, str] | None = None, *, allow_outside: bool = False) -> Tasks:
-    """A file of either kind, to make tasks from; `options` are those of a planning model."""
+def is_automaton(path: str | Path) -> bool:
+    """Whether a file holds a hybrid automaton, by its name."""
+    return Path(path).suffix.lower() in AUTOMATA
+
+
+def open_tasks(
+    path: str | Path, options: Mapping[str, str] | None = None, tick: Tick = idle, *, allow_outside: bool = False
+) -> Tasks:
+    """A file of any kind, to make tasks from; `options` are those of a planning model."""
     if is_planning_model(path):
         from vernal.formats.jani.planning_task import open_jani
 
-        return open_jani(path, options or {})
+        return open_jani(path, options or {}, tick)
+    if is_automaton(path):
+        from vernal.formats.automaton_task import open_automaton
+
+        return open_automaton(path, tick)
     from vernal.formats.task.blueprint import open_task
 
-    return open_task(path, allow_outside=allow_outside)
+    return open_task(path, tick, allow_outside=allow_outside)
 
 
 def load(
@@ -56,6 +68,10 @@ def load(
         from vernal.formats.jani.planning_task import load_jani
 
         return load_jani(path, constants=given)
+    if is_automaton(path):
+        from vernal.formats.automaton_task import open_automaton
+
+        return open_automaton(path).task(given)
     from vernal.formats.task.blueprint import load as load_task
 
     return load_task(path, given, allow_outside=allow_outside)

@@ -20,9 +20,10 @@ from inspect import signature
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
-from vernal.errors import DataUnset, FileMissing, FormatError, InputError, Stopped, nearest
+from vernal.errors import DataUnset, FormatError, InputError, Stopped, nearest
 from vernal.formats.compression import unpacked
 from vernal.formats.limits import DEFAULT, ReadLimits
+from vernal.formats.missing_file import missing_file
 from vernal.formats.onnx.external import MARK, with_data
 from vernal.model.network import Network
 from vernal.printable import in_one_line, shortened
@@ -104,7 +105,7 @@ def read_bytes(file: Path, most: int = DEFAULT.bytes) -> bytes:
     """The content of a plain file of at most so many bytes."""
     try:
         if not file.exists():
-            raise FileMissing(f"there is no file {str(file)!r}{_neighbours(file)}")
+            raise missing_file(file, remark=_neighbours(file))
         if not file.is_file():
             raise FormatError(f"{file}: not a plain file")
         with file.open("rb") as stream:

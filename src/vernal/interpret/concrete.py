@@ -11,20 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from vernal.errors import TypeClash
 from vernal.interpret import program
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import Array
 from vernal.interpret.program import ArrayMeaning, Program
 from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.network import Network
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
 
-__all__ = ["MEANINGS", "Array", "Program", "compile", "evaluate"]
+__all__ = ["MEANINGS", "Array", "Program", "compile", "evaluate", "evaluate_network"]
 
 Node = TypeVar("Node", bound=Expr)
 
@@ -35,6 +37,16 @@ def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Array]) -> list[Array]
     """The roots' values at every point of the batch; `compile` once where the same roots are asked again."""
     batch = max((len(array) for array in inputs.values()), default=1)
     return compile(roots)(inputs, batch)
+
+
+def evaluate_network(network: Network, given: Any) -> Array:
+    """What a network gives for numbers: for one observation, or for every row of an array."""
+    points = np.asarray(given.detach() if hasattr(given, "detach") else given, dtype=np.float64)
+    if points.ndim not in (1, 2) or points.shape[-1] != network.input_size:
+        shape = " by ".join(map(str, points.shape))
+        raise TypeClash(f"network {network.name!r} takes {network.input_size} numbers, or rows of them, not {shape}")
+    (output,) = evaluate([network.output], {network.inputs: np.atleast_2d(points)})
+    return output if points.ndim == 2 else output[0]
 
 
 def compile(roots: Sequence[Expr]) -> Program:

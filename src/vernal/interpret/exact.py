@@ -14,12 +14,8 @@ from typing import Any
 
 from flint import arb, ctx, fmpq, fmpq_mat
 
-from vernal.interpret.demand import (
-    MEANINGS as MEANINGS,
-)
-from vernal.interpret.demand import (
-    Given as Given,
-)
+from vernal.interpret.demand import MEANINGS as MEANINGS
+from vernal.interpret.demand import Given as Given
 from vernal.interpret.demand import (
     Walk,
     WalkValue,

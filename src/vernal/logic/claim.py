@@ -13,7 +13,9 @@ from vernal.logic.progress import on_paths
 from vernal.logic.times import Time, last_time
 from vernal.logic.vacuity import is_vacuous
 from vernal.model import build
+from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.graph import order
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +188,19 @@ def _expression(node: Formula, args: tuple[Expr, ...]) -> Expr:
         case Implies():
             return build.implies(*args)
     return build.compare("==", *args)
+
+
+def position_formula(node: Expr) -> Formula:
+    """A Boolean expression with its outer conjunctions, disjunctions and negations as formulas over atoms."""
+    made: dict[Expr, Formula] = {}
+    for inner in order([node]):
+        match inner:
+            case e.And():
+                made[inner] = And(tuple(made[arg] for arg in inner.args))
+            case e.Or():
+                made[inner] = Or(tuple(made[arg] for arg in inner.args))
+            case e.Not():
+                made[inner] = Not(made[inner.args[0]])
+            case _:
+                made[inner] = Atom(inner)
+    return made[node]

@@ -30,6 +30,17 @@ CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON
 CLOSING |= {"FOR": "'for'", "IN": "'in'", "DOTS": "'..'"}
 OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}
 
+CHANCE = "there are no probabilities here: draws are made by an adversary"
+NOT_HERE = (
+    (
+        re.compile(r"\bP(?:max|min)?\s*(?:=\s*\?|[<>]=?\s*[0-9.]+)\s*\["),
+        f"{CHANCE}; claim it of all paths, as in AF p, or of some path, as in EF p",
+    ),
+    (
+        re.compile(r"\bchoose\s*\(\s*[0-9][0-9./]*\s*:"),
+        f"{CHANCE}, and options of choose have no weights; write choose(a, b)",
+    ),
+)  # what other languages have, and no text of this one looks like
 HINTS = {
     "=<": "write '<='",
     "=": "write '==' to compare",
@@ -80,6 +91,8 @@ def _hint(word: str, text: str, start: int, accepted: frozenset[str]) -> str | N
         return f"write '{previous}{word}' as one word"
     if word == "when":
         return WHEN
+    if word in ("'", '"'):
+        return "a text that begins here is never closed" if word == "'" else "names are quoted like 'this'"
     if word == "," and accepted == {"FOR"}:
         return "an array is written [x for i in 0..8], or as a TOML array of texts"
     if previous in OPERATORS and "STAR" in accepted:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from vernal.errors import ParseError, Place, TypeClash, UnsupportedFormula
 from vernal.logic import arrays
 from vernal.logic import syntax as s
+from vernal.logic.claim import position_formula
 from vernal.logic.expressions import Expressions
 from vernal.logic.formula import (
     ALL_TIME,
@@ -40,7 +41,6 @@ from vernal.logic.times import untimed_operator
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr
-from vernal.model.graph import order as expression_order
 from vernal.model.sorts import BOOL, Sort, join
 
 __all__ = ["Scope", "components", "expression", "formula", "system_scope"]
@@ -172,7 +172,7 @@ class _Formulas:
         if node.shape:
             what = f"this is a vector of {node.size} truth values; name a component, as in x[0]"
             raise TypeClash(what, place=self.atoms.place(syntax))
-        return lift(node)
+        return position_formula(node)
 
     def temporal(self, syntax: s.TemporalOperation) -> Formula:
         self.seen.append(syntax)
@@ -224,19 +224,3 @@ class _Formulas:
             what = f"the bound {number(node.value)} is fractional, but in discrete time it counts steps"
             raise UnsupportedFormula(what, place=place)
         return node.value
-
-
-def lift(node: Expr) -> Formula:
-    """A Boolean expression with its outer conjunctions, disjunctions and negations as formulas over atoms."""
-    made: dict[Expr, Formula] = {}
-    for inner in expression_order([node]):
-        match inner:
-            case e.And():
-                made[inner] = And(tuple(made[arg] for arg in inner.args))
-            case e.Or():
-                made[inner] = Or(tuple(made[arg] for arg in inner.args))
-            case e.Not():
-                made[inner] = Not(made[inner.args[0]])
-            case _:
-                made[inner] = Atom(inner)
-    return made[node]

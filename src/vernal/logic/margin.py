@@ -7,28 +7,15 @@ Reference: A. Donzé and O. Maler, Robust satisfaction of temporal logic over re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.errors import UnsupportedFormula
-from vernal.logic.formula import (
-    Always,
-    And,
-    Atom,
-    Eventually,
-    Formula,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    Or,
-    Release,
-    Until,
-    Weak,
-)
-from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
+from vernal.logic.formula import Atom, Formula
+from vernal.logic.normal import classify, fold, horizon, strip_quantifiers
+from vernal.logic.path_algebra import operator_value
 from vernal.logic.spans import Window, covers, spans
 from vernal.model import build
 from vernal.model import expr as e
@@ -90,10 +77,13 @@ def margins(formula: Formula, margin: Callable[[Expr, int], Margins], length: in
     path = strip_quantifiers(formula)
     reach = horizon(path)
     count = length if reach is None else min(length, reach + 1)
-    looks = spans(path)
+    looks, algebra = spans(path), _Margins()
 
     def rule(node: Formula, args: tuple[Margins, ...]) -> Margins:
-        found = _atom_rows(node, margin, count, looks[id(node)]) if isinstance(node, Atom) else _quantity(node, args)
+        if isinstance(node, Atom):
+            found = _atom_rows(node, margin, count, looks[id(node)])
+        else:
+            found = operator_value(node, args, algebra)
         return np.broadcast_to(found, (count, found.shape[1]))
 
     result: Margins = fold(path, rule)[0]
@@ -113,44 +103,36 @@ def _atom_rows(atom: Atom, margin: Callable[[Expr, int], Margins], count: int, s
     return np.stack(rows).astype(np.float64, copy=False)
 
 
-def _quantity(node: Formula, args: tuple[Margins, ...]) -> Margins:
-    match node:
-        case Not():
-            return -args[0]
-        case And():
-            return _least(*args)
-        case Or():
-            return -_least(*(-arg for arg in args))
-        case Implies():
-            return np.maximum(-args[0], args[1])
-        case Iff():
-            return np.minimum(np.maximum(-args[0], args[1]), np.maximum(args[0], -args[1]))
-        case Next(count=count):
-            return _within(args[0], count, count)
-        case Eventually(bound=bound):
-            return _within(args[0], *steps(bound))
-        case Always(bound=bound):
-            return -_within(-args[0], *steps(bound))
-    return _quantity_of_two(node, args[0], args[1])
+class _Margins:
+    """Margins at every position: a row each, and a column for each run."""
 
+    def negation(self, value: Margins) -> Margins:
+        return -value
 
-def _quantity_of_two(node: Formula, p: Margins, q: Margins) -> Margins:
-    match node:
-        case Until(bound=bound):
-            return _until(p, q, *steps(bound))
-        case Release(bound=bound):
-            return -_until(-p, -q, *steps(bound))
-        case Weak(bound=bound):
-            always = -_within(-p, 0, steps(bound)[1])
-            return np.maximum(_until(p, q, *steps(bound)), always)
-    raise UnsupportedFormula(f"{type(node).__name__} is not an operator of the property language")
+    def conjunction(self, values: Sequence[Margins]) -> Margins:
+        return reduce(np.minimum, values, np.full((1, 1), np.inf))
 
+    def disjunction(self, values: Sequence[Margins]) -> Margins:
+        return reduce(np.maximum, values, np.full((1, 1), -np.inf))
 
-def _least(*args: Margins) -> Margins:
-    result: Margins = np.full((1, 1), np.inf)
-    for arg in args:
-        result = np.minimum(result, arg)
-    return result
+    def eventually(self, rows: Margins, lower: int, upper: int | None) -> Margins:
+        """The largest of rows t + lower .. t + upper, for every t, by doubling the window."""
+        width = len(rows) if upper is None else min(upper - lower + 1, len(rows))
+        best, covered = rows, 1
+        while covered < width:
+            shift = min(covered, width - covered)
+            best, covered = np.maximum(best, _later(best, shift)), covered + shift
+        return _later(best, lower)
+
+    def until(self, p: Margins, q: Margins, lower: int, upper: int | None) -> Margins:
+        """p on the way to lower; from there on, q within the bound, and p until q: all three, also as quantities."""
+        p, q = np.broadcast_arrays(p, q)
+        meet = q.copy()
+        for t in range(len(q) - 2, -1, -1):
+            meet[t] = np.maximum(q[t], np.minimum(p[t], meet[t + 1]))
+        width = None if upper is None else upper - lower
+        rest = _later(np.minimum(meet, self.eventually(q, 0, width)), lower)
+        return rest if lower == 0 else np.minimum(rest, -self.eventually(-p, 0, lower - 1))
 
 
 def _later(rows: Margins, count: int) -> Margins:
@@ -159,24 +141,3 @@ def _later(rows: Margins, count: int) -> Margins:
     if count < len(rows):
         moved[: len(rows) - count] = rows[count:]
     return moved
-
-
-def _within(rows: Margins, lower: int, upper: int | None) -> Margins:
-    """The largest of rows t + lower .. t + upper, for every t, by doubling the window."""
-    width = len(rows) if upper is None else min(upper - lower + 1, len(rows))
-    best, covered = rows, 1
-    while covered < width:
-        shift = min(covered, width - covered)
-        best, covered = np.maximum(best, _later(best, shift)), covered + shift
-    return _later(best, lower)
-
-
-def _until(p: Margins, q: Margins, lower: int, upper: int | None) -> Margins:
-    """p on the way to lower; from there on, q within the bound, and p until q: all three, also as quantities."""
-    p, q = np.broadcast_arrays(p, q)
-    meet = q.copy()
-    for t in range(len(q) - 2, -1, -1):
-        meet[t] = np.maximum(q[t], np.minimum(p[t], meet[t + 1]))
-    width = None if upper is None else upper - lower
-    rest = _later(np.minimum(meet, _within(q, 0, width)), lower)
-    return rest if lower == 0 else np.minimum(rest, -_within(-p, 0, lower - 1))

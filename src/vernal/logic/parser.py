@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from vernal.errors import ParseError
-from vernal.logic.complaints import OPERATORS, WHEN, Complaint, explained
+from vernal.logic.complaints import NOT_HERE, OPERATORS, WHEN, Complaint, explained
 from vernal.logic.syntax import (
     Arithmetic,
     Binary,
@@ -159,6 +159,9 @@ def _guard(text: str) -> None:
         raise Complaint(f"this text has {len(text):,} characters; at most {MAX_LENGTH:,} are read", (0, 1))
     if not text.strip():
         raise Complaint("there is nothing here; expected an expression or a formula", (0, 1))
+    for written, message in NOT_HERE:
+        if found := written.search(text):
+            raise Complaint(message, found.span())
     opened: list[int] = []
     bare = QUOTED.sub(lambda name: "_" * len(name[0]), text)
     for bracket in re.finditer(r"[()\[\]{}]", bare):

@@ -10,7 +10,7 @@ Reference: F. Bacchus and F. Kabanza, Planning for temporally extended goals, AA
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -195,15 +195,18 @@ class Obligations:
 
     def _now(self, obligation: Obligation) -> list[Obligation]:
         """What is asked at this position, parts before wholes, in the order they were made."""
+        return sorted(self._below(obligation, lambda entry: entry.parts if isinstance(entry, Joined) else ()))
+
+    def _below(self, obligation: Obligation, parts: Callable[[Entry], Iterable[Obligation]]) -> set[Obligation]:
+        """The obligation, its parts, and theirs."""
         found: set[Obligation] = set()
         waiting = [obligation]
         while waiting:
             number = waiting.pop()
             if number not in found:
                 found.add(number)
-                entry = self.entries[number]
-                waiting.extend(entry.parts if isinstance(entry, Joined) else ())
-        return sorted(found)
+                waiting.extend(parts(self.entries[number]))
+        return found
 
     def assume(self, obligation: Obligation, atom: Expr, truth: bool) -> Obligation:
         """What is left where the atom has this truth value now."""
@@ -219,21 +222,10 @@ class Obligations:
     def waits(self, obligation: Obligation) -> bool:
         """Whether something is asked that has to come at last, without a limit; else only a bad prefix can fail it."""
         if obligation not in self._waiting:
-            entries = (self.entries[number] for number in self._ahead(obligation))
+            entries = (self.entries[number] for number in self._below(obligation, _referred))
             found = any(isinstance(entry, Recurring) and entry.operator in STRONG for entry in entries)
             self._waiting[obligation] = found
         return self._waiting[obligation]
-
-    def _ahead(self, obligation: Obligation) -> set[Obligation]:
-        """What is asked at this position and at any later one."""
-        found: set[Obligation] = set()
-        waiting = [obligation]
-        while waiting:
-            number = waiting.pop()
-            if number not in found:
-                found.add(number)
-                waiting.extend(_referred(self.entries[number]))
-        return found
 
     def end(self, obligation: Obligation) -> bool:
         """Whether a path may end here, once all atoms are known."""

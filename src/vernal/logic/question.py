@@ -9,7 +9,7 @@ from functools import cached_property
 from vernal.logic.claim import Claim, claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import UNSAID, AbstractionSettings, OptionLabels
-from vernal.logic.times import Time, time_of
+from vernal.logic.times import Time
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.initial import Init
@@ -38,7 +38,7 @@ class Question(Portable):
     @property
     def time(self) -> Time:
         """The kind of time of the claim."""
-        return self.counts or time_of(self.model.motion)
+        return self.counts or self.model.motion.time
 
     @cached_property
     def claim(self) -> Claim:

@@ -21,29 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.errors import UnsupportedFormula
-from vernal.logic.formula import (
-    Always,
-    And,
-    Atom,
-    Eventually,
-    Formula,
-    Iff,
-    Implies,
-    Next,
-    Not,
-    Or,
-    Release,
-    Until,
-    Weak,
-)
+from vernal.logic.formula import Atom, Formula
 from vernal.logic.margin import atom_margin, margins
-from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
+from vernal.logic.normal import classify, fold, horizon, strip_quantifiers
+from vernal.logic.path_algebra import operator_value
 from vernal.logic.spans import Window, covers, spans
 from vernal.model.expr import Const, Expr
 
@@ -123,15 +110,6 @@ class _Fact(NamedTuple):
     sure: TruthTable
     maybe: TruthTable
 
-    def __invert__(self) -> _Fact:
-        return _Fact(~self.maybe, ~self.sure)
-
-    def __and__(self, other: _Fact) -> _Fact:
-        return _Fact(self.sure & other.sure, self.maybe & other.maybe)
-
-    def __or__(self, other: _Fact) -> _Fact:
-        return _Fact(self.sure | other.sure, self.maybe | other.maybe)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Track:
@@ -143,9 +121,24 @@ class _Track:
     perhaps: TruthTable
     virtual: bool = False  # the last row stands for all unknown positions
 
-    @property
-    def go(self) -> _Fact:
-        return _Fact(self.surely, self.perhaps)
+    def negation(self, value: _Fact) -> _Fact:
+        return _Fact(~value.maybe, ~value.sure)
+
+    def conjunction(self, values: Sequence[_Fact]) -> _Fact:
+        everywhere = np.ones(self.size, bool)
+        return reduce(lambda a, b: _Fact(a.sure & b.sure, a.maybe & b.maybe), values, _Fact(everywhere, everywhere))
+
+    def disjunction(self, values: Sequence[_Fact]) -> _Fact:
+        nowhere = np.zeros(self.size, bool)
+        return reduce(lambda a, b: _Fact(a.sure | b.sure, a.maybe | b.maybe), values, _Fact(nowhere, nowhere))
+
+    def eventually(self, goal: _Fact, lower: int, upper: int | None) -> _Fact:
+        return self.until(self.conjunction([]), goal, lower, upper)
+
+    def until(self, stay: _Fact, goal: _Fact, lower: int, upper: int | None) -> _Fact:
+        width = NO_DISTANCE - 1 if upper is None else min(upper - lower, NO_DISTANCE - 1)
+        kept = _Fact(stay.sure & self.surely, stay.maybe & self.perhaps)
+        return _Fact(*(_reach(*facts, self.shorten(lower), width, self) for facts in zip(kept, goal, strict=True)))
 
     def after(self, count: int) -> NDArray[np.intp]:
         """The row that is count steps after each row."""
@@ -177,7 +170,7 @@ def _value(
 
     def rule(node: Formula, args: tuple[_Fact, ...]) -> _Fact:
         if not isinstance(node, Atom):
-            return _meaning(node, args, track)
+            return operator_value(node, args, track)
         return _atom(node.expr, truth, track, offset, looks.get(id(node), (0, None)))
 
     fact = fold(path, rule)
@@ -197,59 +190,6 @@ def _fact(known: Sequence[bool | None]) -> _Fact:
     """Three-valued answers as what is sure and what may be; numpy's truth values are welcome."""
     sure = [value is not None and bool(value) for value in known]
     return _Fact(np.array(sure), np.array([value is None or bool(value) for value in known]))
-
-
-def _meaning(node: Formula, args: tuple[_Fact, ...], track: _Track) -> _Fact:
-    match node:
-        case Not():
-            return ~args[0]
-        case And():
-            return _all(args, track)
-        case Or():
-            return ~_all(tuple(~arg for arg in args), track)
-        case Implies():
-            return ~args[0] | args[1]
-        case Iff():
-            return (args[0] & args[1]) | (~args[0] & ~args[1])
-        case Next(count=count):
-            return _eventually(args[0], count, count, track)
-        case Eventually(bound=bound):
-            return _eventually(args[0], *steps(bound), track)
-        case Always(bound=bound):
-            return ~_eventually(~args[0], *steps(bound), track)
-    return _binary(node, args[0], args[1], track)
-
-
-def _binary(node: Formula, left: _Fact, right: _Fact, track: _Track) -> _Fact:
-    match node:
-        case Until(bound=bound):
-            return _until(left, right, *steps(bound), track)
-        case Release(bound=bound):
-            return ~_until(~left, ~right, *steps(bound), track)
-        case Weak(bound=bound):
-            always = ~_eventually(~left, 0, steps(bound)[1], track)
-            return _until(left, right, *steps(bound), track) | always
-    raise UnsupportedFormula(f"{type(node).__name__} is not an operator of the property language")
-
-
-def _all(args: tuple[_Fact, ...], track: _Track) -> _Fact:
-    everywhere = np.ones(track.size, bool)
-    return _Fact(
-        np.logical_and.reduce([everywhere, *(arg.sure for arg in args)]),
-        np.logical_and.reduce([everywhere, *(arg.maybe for arg in args)]),
-    )
-
-
-def _eventually(q: _Fact, lower: int, upper: int | None, track: _Track) -> _Fact:
-    everywhere = np.ones(track.size, bool)
-    return _until(_Fact(everywhere, everywhere), q, lower, upper, track)
-
-
-def _until(p: _Fact, q: _Fact, lower: int, upper: int | None, track: _Track) -> _Fact:
-    width = NO_DISTANCE - 1 if upper is None else min(upper - lower, NO_DISTANCE - 1)
-    count = track.shorten(lower)
-    stay = p & track.go
-    return _Fact(*(_reach(a, b, count, width, track) for a, b in zip(stay, q, strict=True)))
 
 
 def _reach(stay: TruthTable, goal: TruthTable, count: int, width: int, track: _Track) -> TruthTable:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
+from typing import TypeAlias
 
 from vernal.errors import InputError
 from vernal.logic.formula import Formula
 from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
+from vernal.model.hooks import hook
 from vernal.model.network import Network
 from vernal.model.portable import Portable
 from vernal.model.system import Model, System
@@ -70,11 +73,24 @@ class Task(Portable):
     labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
 
     settings: AbstractionSettings = UNSAID  # how a flow is abstracted, where the task says it
-    times: Mapping[str, Time] = field(default_factory=dict)  # of properties that count otherwise than the motion does
+    times: Mapping[str | None, Time] = field(default_factory=dict)  # of properties (of formulas without a name: None)
 
     @property
     def name(self) -> str:
         return self.model.name
+
+    def time_of(self, name: str | None) -> Time:
+        """What positions and bounds of a property count: what it says, else what the motion does."""
+        return self.times.get(name, self.model.motion.time)
+
+    def counting(self, time: str | Time | None) -> Task:
+        """The task with this kind of time for formulas without a name; None leaves the motion's."""
+        if time is None:
+            return self
+        known = [self.model.motion.time, *([Time.SAMPLES] if self.model.grid is not None else [])]
+        if time not in known:
+            raise InputError(f"{self.name} counts {' or '.join(known)}, not {time}")
+        return replace(self, times={**self.times, None: Time(time)})
 
     @property
     def system(self) -> System:
@@ -92,3 +108,13 @@ class Task(Portable):
 
     def __repr__(self) -> str:
         return f"<Task {self.name}: {', '.join(self.properties) or 'no properties'}>"
+
+
+GivenTask: TypeAlias = Task | Model | str | Path  # what the public functions are asked about
+
+
+def as_task(given: GivenTask) -> Task:
+    """The task that is meant: itself, a model without properties, or what a file says."""
+    if isinstance(given, Task):
+        return given
+    return hook("load")(given) if isinstance(given, str | Path) else Task(given)

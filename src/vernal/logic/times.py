@@ -8,29 +8,14 @@ at every time of [a, b] that it reaches, and F[a,b] p if it reaches a time of [a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from fractions import Fraction
 
 from vernal.errors import UnsupportedFormula
 from vernal.logic.formula import Always, Eventually, Formula, Temporal, operands
 from vernal.logic.normal import order
-from vernal.model.motion import Motion, Step
-
-
-class Time(StrEnum):
-    """What positions and bounds of a claim count."""
-
-    STEPS = "steps"
-    SAMPLES = "samples"  # the instants of a grid
-    SECONDS = "seconds"  # in which every instant counts
-
+from vernal.model.motion import Time as Time
 
 STEPS_ONLY, SECONDS_ONLY = "is for systems that move in steps", "is for flows, in continuous time"  # who refuses others
-
-
-def time_of(motion: Motion) -> Time:
-    """The kind of time of claims about a motion, unless they say another."""
-    return Time.STEPS if isinstance(motion, Step) else Time.SECONDS
 
 
 def last_time(formulas: Iterable[Formula]) -> Fraction:

@@ -34,7 +34,7 @@ from vernal.logic.formula import (
 )
 from vernal.logic.normal import Logic, classify, fold, order
 from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
-from vernal.logic.times import Time, time_of
+from vernal.logic.times import Time
 from vernal.model.build import TRUE
 from vernal.model.system import Model
 
@@ -53,10 +53,10 @@ def bracketed(formula: Formula) -> str:
     return fold(formula, rule).text
 
 
-def words(formula: Formula, model: Model | None = None) -> str:
+def words(formula: Formula, model: Model | None = None, time: Time | None = None) -> str:
     """What the formula asks, in English; with the system, also what it asks of paths that end."""
-    logic = classify(formula)
-    if model is not None and time_of(model.motion) is Time.SECONDS:
+    logic, samples = classify(formula), time is Time.SAMPLES
+    if model is not None and (time or model.motion.time) is Time.SECONDS:
         return _attach(f"from every initial state, {TRAJECTORIES}:", _Teller("time", False).say(formula))
     partial = model is not None and getattr(model, "enabled", TRUE) is not TRUE
     fractional = any(
@@ -65,7 +65,7 @@ def words(formula: Formula, model: Model | None = None) -> str:
         if isinstance(node, Temporal) and not isinstance(node, Next)
         for end in (node.bound.lower, node.bound.upper)
     )
-    told = _Teller("time" if fractional else "step", partial)
+    told = _Teller("sample" if samples else "time" if fractional else "step", partial or samples)
     if logic is Logic.STATE:
         return _attach("in every initial state:", told.say(formula))
     if isinstance(formula, Temporal) and formula.quantifier is not None:
@@ -192,7 +192,8 @@ class _Teller:
         return [one] if len(lines) == 2 and len(one) < LINE else lines
 
     def after(self, count: int) -> str:
-        return "now" if count == 0 else f"after exactly {count} step{'s' * (count > 1)}"
+        unit = "sample" if self.unit == "sample" else "step"
+        return "now" if count == 0 else f"after exactly {count} {unit}{'s' * (count > 1)}"
 
     def moment(self, at: Fraction) -> str:
         return f"at {self.unit} {number(at)}{self.since()}"

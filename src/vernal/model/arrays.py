@@ -12,13 +12,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, TypeGuard, overload
-
-import numpy as np
+from typing import Any, TypeGuard, overload
 
 from vernal.errors import TypeClash
 from vernal.model import build
-from vernal.model.expr import Expr, Operand
+from vernal.model.expr import CONSTRUCTORS, Expr, Operand
 from vernal.model.index_range import IndexRange, index_range
 from vernal.model.sorts import INT
 
@@ -29,7 +27,11 @@ NO_RANGES: Mapping[str, IndexRange] = {}
 class ExprArray(Sequence[Expr]):
     """A fixed number of expressions."""
 
-    __array_ufunc__: ClassVar[None] = None  # numpy leaves its operators to ours
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **settings: Any) -> Any:
+        return CONSTRUCTORS["numpy ufunc"](ufunc, method, given, settings)
+
+    def __array_function__(self, function: Any, types: Any, given: Any, settings: Any) -> Any:
+        return CONSTRUCTORS["numpy function"](function, given, settings)
 
     def __init__(self, parts: Iterable[Operand], ranges: Mapping[str, IndexRange] = NO_RANGES) -> None:
         self.parts = tuple(map(build.const, parts))
@@ -196,9 +198,8 @@ class ExprArray(Sequence[Expr]):
 
 def is_listed(given: object) -> TypeGuard[Sequence[Any]]:
     """Whether something has one entry for each component, and is not the same for all of them."""
-    return (
-        given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Sequence) and not isinstance(given, str)
-    )
+    axes = getattr(given, "ndim", None)  # of numpy's arrays, and of tensors
+    return isinstance(given, Sequence) and not isinstance(given, str) if axes is None else axes > 0
 
 
 def component(parts: Sequence[Expr], index: Expr, ranges: Mapping[str, IndexRange]) -> Expr:

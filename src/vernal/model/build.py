@@ -13,7 +13,7 @@ from vernal.errors import TypeClash, listed
 from vernal.model import expr as e
 from vernal.model import travel as travel  # nodes are pickled by way of it
 from vernal.model.expr import Expr, Occurrence, Operand, Shape
-from vernal.model.numbers import from_numpy
+from vernal.model.numbers import as_written
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.terms import terms
 
@@ -25,17 +25,15 @@ TOO_LONG = f"a constant grows beyond all bounds: at most {MAX_BITS:,} bits, some
 def const(value: Operand) -> Expr:
     """A number or truth value as a node.
 
-    A float stands for the decimal it prints as: 0.1 is one tenth. A number of numpy is what it holds, bit by bit.
+    A float stands for the decimal it prints as, `as_written`: 0.1 is one tenth, and so it is as a number of numpy.
     """
     if isinstance(value, Expr):
         return value
-    value = from_numpy(value)
+    value = as_written(value)
     if isinstance(value, bool):
         return e.Const((), BOOL, (), (Fraction(value),))
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise TypeClash(f"{value} is not a number Vernal computes with")
-        value = repr(value)
+        raise TypeClash(f"{value} is not a number Vernal computes with")
     try:
         number = Fraction(cast("Fraction | int | str", value))
     except (ValueError, TypeError, ZeroDivisionError):
@@ -212,34 +210,40 @@ def _fold_power(base: Fraction, exponent: int) -> Expr:
 
 
 def absolute(x: Operand) -> Expr:
+    """The size of a number: `vn.absolute(s.x)`, or `abs(s.x)`."""
     (a,) = _numbers("abs", x)
     folded = _fold(abs, a)
     return e.Abs((a,), a.sort, a.shape) if folded is None else folded
 
 
 def relu(x: Operand) -> Expr:
+    """x where it is positive, else 0: `vn.relu(s.x - 1)`."""
     (a,) = _numbers("relu", x)
     folded = _fold(lambda v: max(v, Fraction(0)), a)
     return e.Relu((a,), a.sort, a.shape) if folded is None else folded
 
 
 def sign(x: Operand) -> Expr:
+    """-1, 0 or 1, as an int: `vn.sign(s.x)`."""
     (a,) = _numbers("sign", x)
     folded = _fold(lambda v: Fraction((v > 0) - (v < 0)), a)
     return e.Sign((a,), INT, a.shape) if folded is None else folded
 
 
 def floor(x: Operand) -> Expr:
+    """The largest integer that is not above x, as an int: `vn.floor(s.x / 2)`."""
     (a,) = _numbers("floor", x)
     folded = _fold(lambda v: Fraction(math.floor(v)), a)
     return e.Floor((a,), INT, a.shape) if folded is None else folded
 
 
 def maximum(*operands: Operand) -> Expr:
+    """The largest of some numbers: `vn.maximum(s.x, s.y, 0)`."""
     return _extremum("max", max, e.Max, operands)
 
 
 def minimum(*operands: Operand) -> Expr:
+    """The least of some numbers: `vn.minimum(s.x, s.y, 1)`."""
     return _extremum("min", min, e.Min, operands)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,22 +11,22 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Const, Expr
 from vernal.model.initial import OneOf, Span, Start, start_between
-from vernal.model.numbers import from_numpy, show
+from vernal.model.numbers import as_written, show
 from vernal.model.sorts import INT, REAL, Kind, Sort
 from vernal.model.system import Variable
 
 MAX_INTEGERS = 1000  # an interval of integers is a set, and sets stay small
 
 
-def value_of(sort: Sort, value: Fraction | int | float | str | bool | np.generic) -> Fraction:
+def value_of(sort: Sort, value: Fraction | Decimal | int | float | str | bool | np.generic) -> Fraction:
     """A value of a sort as a number: the index of a label, 0 or 1 for a truth value."""
-    value = from_numpy(value)
+    value = as_written(value)
     if sort.kind is Kind.ENUM:
         if value not in sort.labels:
             raise TypeClash(f"{value!r} is not a label of {sort}")
         return Fraction(sort.labels.index(str(value)))
     if isinstance(value, bool) != (sort.kind is Kind.BOOL):
-        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        shown = str(value).lower() if isinstance(value, bool | Fraction) else repr(value)
         raise TypeClash(f"{shown} is not a value of sort {sort}")
     node = build.const(value)
     assert isinstance(node, Const)

@@ -30,7 +30,7 @@ from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
 from vernal.model.motion import Sampled, Step, common_period
 from vernal.model.network import Network
-from vernal.model.numbers import from_numpy
+from vernal.model.numbers import as_written
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.sorts import enum as enum_sort
 from vernal.model.system import Agent, Fields, Init, System, Variable
@@ -286,10 +286,18 @@ def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
     return replace(made, every=policy.every, delay=policy.delay, start=policy.start)
 
 
+def returned(what: str, made: object, declared: Mapping[str, Variable]) -> dict[str, Any]:
+    """What a function of names says of each variable; what is no mapping, such as None, is refused."""
+    if not isinstance(made, Mapping):
+        shown = "None; is a `return` missing?" if made is None else f"a {type(made).__name__}"
+        raise TypeClash(f"`{what}` returns a mapping, {{'x': ...}}, from variables to expressions, but this is {shown}")
+    return {n: x for name, value in made.items() for n, x in spread(name, value, declared).items()}
+
+
 def _trace_step(
     step: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
-    given = {n: x for name, value in step(names).items() for n, x in spread(name, value, declared).items()}
+    given = returned("step", step(names), declared)
     following = {n: _value(declared_variable(declared, n), x) for n, x in given.items()}
     for n, x in following.items():
         check_next(declared[n], x)
@@ -300,7 +308,7 @@ def _trace_rates(
     rates: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
     """The rates of change of the variables that flow, over state, held actions and lets."""
-    given = {n: x for name, value in rates(names).items() for n, x in spread(name, value, declared).items()}
+    given = returned("rates", rates(names), declared)
     written = {n: build.const(x) for n, x in given.items()}
     for n, rate in written.items():
         check_rate(declared_variable(declared, n), rate)
@@ -383,9 +391,12 @@ def starts_of(init: Mapping[str, Initials], declared: Mapping[str, Variable]) ->
 
 
 def _start(variable: Variable, given: Initial) -> Start:
-    given = from_numpy(given)
+    given = as_written(given)
     if isinstance(given, Span | OneOf):
         return check_start(variable, given)
+    if isinstance(given, Expr):
+        instead = "vn.interval(lo, hi) is an interval, vn.one_of(a, b) are values, and `where` takes conditions"
+        raise TypeClash(f"{variable.name} starts in an expression; initial values are numbers and labels: {instead}")
     if isinstance(given, tuple) and len(given) == 2 and variable.sort.is_number:
         two = ", ".join(str(value) for value in given)
         remedies = f"write vn.interval({two}) or vn.one_of({two})"

@@ -23,7 +23,7 @@ from vernal.model.declare import (
     declared_variable,
     let_var,
     name_draws,
-    spread,
+    returned,
     starts_of,
     trace_lets,
     variables_of,
@@ -51,7 +51,7 @@ def trace_flow(
     visible = visible_names(declared)
     traced = trace_lets(lets, visible)
     named = GivenNames({**visible, **{n: let_var(n, body) for n, body in traced.items()}})
-    given = {n: x for name, value in rates(named).items() for n, x in spread(name, value, declared).items()}
+    given = returned("rates", rates(named), declared)
     written = {n: build.const(x) for n, x in given.items()}
     for n, rate in written.items():
         check_rate(declared_variable(declared, n), rate)

@@ -16,6 +16,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cache
@@ -94,8 +95,6 @@ def _content(kind: type) -> Callable[[object], tuple[object, ...]]:
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Expr(Portable, metaclass=_Interned):
     """A node of the graph; see the subclasses for the operators."""
-
-    __array_ufunc__: ClassVar[None] = None  # numpy leaves its operators to ours
 
     args: tuple[Expr, ...]
     sort: Sort
@@ -195,11 +194,25 @@ class Expr(Portable, metaclass=_Interned):
 
     __hash__ = object.__hash__
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **settings: Any) -> Any:
+        return CONSTRUCTORS["numpy ufunc"](ufunc, method, given, settings)
+
+    def __array_function__(self, function: Any, types: Any, given: Any, settings: Any) -> Any:
+        return CONSTRUCTORS["numpy function"](function, given, settings)
+
     def __bool__(self) -> bool:
-        raise TypeError("an expression has no truth value; use &, |, ~ and vn.if_ instead of and, or, not and if")
+        raise TypeError(
+            "an expression has no truth value: instead of and, or, not and if use &, |, ~ and vn.if_, "
+            "instead of max and min vn.maximum and vn.minimum"
+        )
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "an expression has no value while a model is made: instead of functions of math use those of vn: vn.sin"
+        )
 
 
-Operand = Expr | Fraction | int | float | bool | str | np.generic
+Operand = Expr | Fraction | Decimal | int | float | bool | str | np.generic
 
 
 # What the operators above build: `vernal.model.build`, which is loaded with the package, enters its constructors here.

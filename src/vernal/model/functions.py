@@ -7,30 +7,37 @@ from vernal.model.expr import Expr, Function, Operand
 
 
 def sin(x: Operand) -> Expr:
+    """The sine of an angle in radians: `vn.sin(s.theta)`."""
     return apply(Function.SIN, x)
 
 
 def cos(x: Operand) -> Expr:
+    """The cosine of an angle in radians: `vn.cos(s.theta)`."""
     return apply(Function.COS, x)
 
 
 def tan(x: Operand) -> Expr:
+    """The tangent of an angle in radians: `vn.tan(s.theta)`."""
     return apply(Function.TAN, x)
 
 
 def atan(x: Operand) -> Expr:
+    """The angle whose tangent is x, between -pi/2 and pi/2: `vn.atan(s.slope)`."""
     return apply(Function.ATAN, x)
 
 
 def erf(x: Operand) -> Expr:
+    """The error function: `vn.erf(s.x / 2)`."""
     return apply(Function.ERF, x)
 
 
 def tanh(x: Operand) -> Expr:
+    """The hyperbolic tangent, between -1 and 1: `vn.tanh(s.x)`."""
     return apply(Function.TANH, x)
 
 
 def exp(x: Operand) -> Expr:
+    """e to the power of x: `vn.exp(-s.t)`."""
     return apply(Function.EXP, x)
 
 
@@ -40,6 +47,7 @@ def expm1(x: Operand) -> Expr:
 
 
 def log(x: Operand) -> Expr:
+    """The natural logarithm, undefined at 0 and below: `vn.log(s.x)`."""
     return apply(Function.LOG, x)
 
 
@@ -49,8 +57,10 @@ def log1p(x: Operand) -> Expr:
 
 
 def sqrt(x: Operand) -> Expr:
+    """The square root, undefined below 0: `vn.sqrt(s.x**2 + s.y**2)`."""
     return apply(Function.SQRT, x)
 
 
 def sigmoid(x: Operand) -> Expr:
+    """1 / (1 + exp(-x)), between 0 and 1: `vn.sigmoid(s.x)`."""
     return apply(Function.SIGMOID, x)

@@ -1,8 +1,9 @@
-"""Affine hybrid automata, as neural abstractions of flows give them.
+"""Affine hybrid automata, as neural abstractions of flows give them, or files.
 
 In every location the state moves by x' = A x + b + d with |d_i| <= radius_i, d measurable in time, inside the
-location's invariant, a polyhedron; it may change to another location in the facet that they share, and the state stays
-what it is. The numbers are the floats, exactly: whoever makes an automaton takes care that they are.
+location's invariant, a polyhedron; it may change to another location where a guard lets it (of an abstraction, in the
+facet that they share), and the state stays what it is. The numbers are the floats, exactly: whoever makes an automaton
+takes care that they are.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Crossing(ArrayData):
 
 @dataclass(frozen=True, eq=False)
 class HybridAutomaton(ArrayData):
-    """Locations that cover the region lower <= x <= upper, and the crossings between them."""
+    """Locations in the region lower <= x <= upper, which those of an abstraction cover, and their crossings."""
 
     name: str
     variables: tuple[str, ...]

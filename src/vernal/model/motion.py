@@ -3,20 +3,36 @@
 A step gives the next values, rates give the flow between instants, a sampled motion has both in turn on a grid of
 instants, and modes are an affine hybrid automaton. What is written is over state variables, lets, draws and, but for
 rates alone, the agents' actions.
+
+Each motion says of itself what others ask: next values and rates (none where it has none), how often instants come, its
+kind of time, and what models that move so are called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from math import gcd, lcm
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import ClassVar, TypeAlias
 
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.portable import Portable
+
+
+class Time(StrEnum):
+    """What positions and bounds of a claim count."""
+
+    STEPS = "steps"
+    SAMPLES = "samples"  # the instants of a grid
+    SECONDS = "seconds"  # in which every instant counts
+
+
+NOTHING: Mapping[str, Expr] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +42,27 @@ class Step(Portable):
     next: Mapping[str, Expr] = field(hash=False)
     enabled: Expr = TRUE
 
+    rates: ClassVar[None] = None
+    signals: ClassVar[Mapping[str, Expr]] = NOTHING
+    every: ClassVar[None] = None
+    automaton: ClassVar[None] = None
+    time: ClassVar[Time] = Time.STEPS
+    noun: ClassVar[str] = "systems that move in steps"
+
 
 @dataclass(frozen=True, slots=True)
 class Rates(Portable):
     """The rate of change of each variable, all the time; that of a variable that is not named is 0."""
 
     rates: Mapping[str, Expr] = field(hash=False)
+
+    next: ClassVar[Mapping[str, Expr]] = NOTHING
+    enabled: ClassVar[Expr] = TRUE
+    signals: ClassVar[Mapping[str, Expr]] = NOTHING
+    every: ClassVar[None] = None
+    automaton: ClassVar[None] = None
+    time: ClassVar[Time] = Time.SECONDS
+    noun: ClassVar[str] = "flows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +80,30 @@ class Sampled(Portable):
     enabled: Expr = TRUE
     signals: Mapping[str, Expr] = field(default_factory=dict, hash=False)
 
+    automaton: ClassVar[None] = None
+    time: ClassVar[Time] = Time.SECONDS
+    noun: ClassVar[str] = "loops that sample"
+
 
 @dataclass(frozen=True, slots=True)
 class Modes(Portable):
-    """An affine hybrid automaton over the state variables."""
+    """An affine hybrid automaton over the state variables, and which of its executions count.
+
+    Those of an automaton that stands for a flow are never blocked inside the region, and do not leave it by the `kept`
+    sides: of each variable the upper one, then of each the lower one; none are where nothing is said.
+    """
 
     automaton: HybridAutomaton
+    kept: tuple[bool, ...] = ()
+    may_block: bool = True  # an execution ends where it can neither stay in its location nor change to another
+
+    next: ClassVar[Mapping[str, Expr]] = NOTHING
+    enabled: ClassVar[Expr] = TRUE
+    rates: ClassVar[None] = None
+    signals: ClassVar[Mapping[str, Expr]] = NOTHING
+    every: ClassVar[None] = None
+    time: ClassVar[Time] = Time.SECONDS
+    noun: ClassVar[str] = "hybrid automata"
 
 
 Motion: TypeAlias = Step | Rates | Sampled | Modes

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, overload
 
 from vernal.errors import TypeClash
 from vernal.model import build
+from vernal.model import numpy_functions as numpy_functions  # expressions meet numpy by way of it
+from vernal.model.arrays import is_listed
 from vernal.model.expr import Affine, Expr, Operand, Role, Var
 from vernal.model.graph import order, substitute
+from vernal.model.hooks import hook
 from vernal.model.portable import Portable
 
 
@@ -55,13 +59,31 @@ class Network(Portable):
         """Everything it computes: its output, then what it remembers next."""
         return (self.output, *(update for _, update in self.memory))
 
-    def __call__(self, *arguments: Operand) -> Expr:
-        """The output for these inputs (scalars or vectors, in order); for networks without memory."""
+    @overload
+    def __call__(self, *arguments: Operand) -> Expr: ...
+
+    @overload
+    def __call__(self, *arguments: Any) -> Any: ...
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The output for these inputs (scalars or vectors, in order), for networks without memory.
+
+        In a model it is an expression. A list or an array of numbers gives an array of numbers, in floating point:
+        `network([0.5, 1])` of one observation, `network(observations)` row by row.
+        """
         if self.memory:
             raise TypeClash(f"network {self.name!r} has memory and can only be an agent's policy")
         if self.softmax_dropped:
             raise TypeClash(f"network {self.name!r} ends with {self.dropped}, whose values Vernal does not compute")
-        return self.apply(arguments, ())[0]
+        if len(arguments) == 1 and is_listed(arguments[0]) and not any(map(_is_symbolic, arguments[0])):
+            return hook("evaluate_network")(self, arguments[0])
+        listed = [part for one in arguments for part in (one if is_listed(one) else [one])]
+        return self.apply(listed, ())[0]
+
+    def __repr__(self) -> str:
+        remembers = f", remembers {self.memory_size}" if self.memory else ""
+        sizes = f"{self.input_size} to {self.output_size}{remembers}, {self.parameters:,} parameters"
+        return f"<Network {self.name}: {sizes}>"
 
     def apply(self, arguments: Sequence[Operand], memory: Sequence[Expr]) -> tuple[Expr, tuple[Expr, ...]]:
         """Output and next memory for these inputs and this memory."""
@@ -80,6 +102,10 @@ class Network(Portable):
         """How many weights and biases it has."""
         layers = [node for node in order(self.roots) if isinstance(node, Affine)]
         return sum(layer.weight.array.size + layer.bias.array.size for layer in layers)
+
+
+def _is_symbolic(given: object) -> bool:
+    return isinstance(given, Expr)
 
 
 def network_input(size: int, name: str = "input") -> Var:

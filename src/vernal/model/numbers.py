@@ -1,8 +1,9 @@
-"""Rational numbers as floats and as text."""
+"""Rational numbers: what a number from Python stands for, as floats and as text."""
 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -44,11 +45,28 @@ def rounded(value: Fraction, digits: int = DIGITS) -> str:
     return f"{'-' if value < 0 else ''}{shown}e{power:+}"
 
 
-def from_numpy(value: Any) -> Any:
-    """A scalar of numpy, or an array without dimensions, as the number that it holds exactly; all else as it is."""
+def as_written(value: Any) -> Any:
+    """What a number given from Python stands for; all else, such as a truth value or a text, is handed back.
+
+    A float is the shortest decimal that is read as this float again, which is the one that it prints as: 0.1 is one
+    tenth, as a float of Python, as numpy's float64 or float32, or in an array or tensor without dimensions. Integers,
+    fractions and decimals are what they say. Weights of networks do not come this way: they are binary numbers.
+    """
+    if hasattr(value, "dtype"):
+        return _of_array(value)
+    if isinstance(value, float):
+        return Fraction(repr(value)) if math.isfinite(value) else value
+    if isinstance(value, Decimal):
+        return Fraction(value) if value.is_finite() else float(value)
+    return value
+
+
+def _of_array(value: Any) -> Any:
+    """The number in a scalar of numpy, or in an array or a tensor without dimensions."""
     import numpy as np  # messages need numbers where nothing else needs numpy
 
-    if not isinstance(value, np.generic) and not (isinstance(value, np.ndarray) and value.ndim == 0):
+    held: Any = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    if held.ndim:
         return value
-    item = value.item()
-    return Fraction(item) if isinstance(item, float) and math.isfinite(item) else item
+    is_decimal = held.dtype.kind == "f" and bool(np.isfinite(held))
+    return Fraction(np.format_float_scientific(held[()])) if is_decimal else held.item()

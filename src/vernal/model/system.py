@@ -24,7 +24,7 @@ from vernal.model.initial import Init as Init
 from vernal.model.initial import OneOf as OneOf
 from vernal.model.initial import Span as Span
 from vernal.model.initial import Start as Start
-from vernal.model.motion import Motion, Rates, Sampled, Step, common_period
+from vernal.model.motion import Motion, Step, common_period
 from vernal.model.network import Network
 from vernal.model.path_ends import options_left, refuse_unseen
 from vernal.model.portable import Portable
@@ -130,22 +130,22 @@ class Model(Portable):
     @property
     def next(self) -> Mapping[str, Expr]:
         """The next values of the variables that a step changes, as written."""
-        return self.motion.next if isinstance(self.motion, Step | Sampled) else {}
+        return self.motion.next
 
     @property
     def enabled(self) -> Expr:
         """Where there is a step, as written."""
-        return self.motion.enabled if isinstance(self.motion, Step | Sampled) else TRUE
+        return self.motion.enabled
 
     @property
     def rates(self) -> Mapping[str, Expr]:
         """The rates of change of the variables that flow, as written."""
-        return self.motion.rates if isinstance(self.motion, Rates | Sampled) else {}
+        return self.motion.rates or {}
 
     @property
     def signals(self) -> Mapping[str, Expr]:
         """The lets that rates see."""
-        return {**self.lets, **self.motion.signals} if isinstance(self.motion, Sampled) else self.lets
+        return {**self.lets, **self.motion.signals}
 
     @property
     def vars(self) -> tuple[Var, ...]:
@@ -178,7 +178,7 @@ class Model(Portable):
     @cached_property
     def vector_field(self) -> tuple[Expr, ...]:
         """The rate of change of each variable, over state variables, held actions and disturbances; () without any."""
-        if not isinstance(self.motion, Rates | Sampled):
+        if self.motion.rates is None:
             return ()
         written = [self.rates.get(variable.name, build.const(0)) for variable in self.state]
         return tuple(resolve_lets(written, self.signals))
@@ -186,7 +186,7 @@ class Model(Portable):
     @cached_property
     def grid(self) -> Fraction | None:
         """Of a motion that samples, the seconds from one instant to the next; else None."""
-        if not isinstance(self.motion, Sampled):
+        if self.motion.every is None:
             return None
         return common_period([self.motion.every, *(agent.every for agent in self.agents if agent.every is not None)])
 
@@ -341,7 +341,7 @@ def _close(model: Model) -> ClosedStep:
     closed = resolve_all(named_as(model.lets, Role.LET) | named)
     following = [model.next.get(variable.name, variable.var) for variable in model.state]
     updates = substitute([slot.next for slot in model.slots], closed)
-    holds = isinstance(model.motion, Sampled)  # actions are held: steps and lets see those that are in force
+    holds = model.grid is not None  # actions are held: steps and lets see those that are in force
     seen_by_steps = resolve_all(named_as(model.lets, Role.LET)) if holds else closed
     *moved, enabled = substitute([*following, model.enabled], seen_by_steps)
     actions = {agent.name: closed[agent.var] for agent in model.agents}

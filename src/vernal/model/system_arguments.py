@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from vernal.model.initial import Start
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
 
-GivenNumber: TypeAlias = Fraction | int | float | str | np.generic
+GivenNumber: TypeAlias = Fraction | Decimal | int | float | str | np.generic
 GivenValue: TypeAlias = GivenNumber | bool
 
 

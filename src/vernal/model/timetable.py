@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import merge
-from itertools import count, groupby, islice
+from itertools import count, groupby
 
-from vernal.model.motion import Sampled, common_period
+from vernal.model.motion import common_period
 from vernal.model.system import Agent, Model
 
 
@@ -28,7 +28,10 @@ class Instant:
 
 
 def instants(model: Model) -> Iterator[Instant]:
-    """All instants from time 0 on, without an end."""
+    """All instants from time 0 on, without an end; of a flow the first alone, at which nothing happens."""
+    if model.grid is None:
+        yield Instant(Fraction(0), jumps=False, arriving=(), acting=(), position=True)
+        return
     periods = {agent.name: _period(model, agent) for agent in model.agents}
     delays = [(_late(agent, periods[agent.name])) for agent in model.agents if agent.delay]
     grid = (_grid_of(model) * k for k in count())
@@ -39,7 +42,7 @@ def instants(model: Model) -> Iterator[Instant]:
 
 def _instant(model: Model, periods: dict[str, Fraction], time: Fraction) -> Instant:
     motion = model.motion
-    assert isinstance(motion, Sampled)
+    assert motion.every is not None
     jumps = bool(motion.next) and time > 0 and divides(motion.every, time)
     arriving = [one.name for one in model.agents if one.delay and _arrives(one, periods[one.name], time)]
     acting = [one.name for one in model.agents if divides(periods[one.name], time)]
@@ -70,10 +73,5 @@ def _period(model: Model, agent: Agent) -> Fraction:
 
 
 def unit_of(model: Model) -> Fraction:
-    """The longest time of which all times between instants are multiples."""
-    return common_period([_grid_of(model), *(agent.delay for agent in model.agents if agent.delay)])
-
-
-def first_instants(model: Model, number: int) -> list[Instant]:
-    """The first few, from time 0 on."""
-    return list(islice(instants(model), number))
+    """The longest time of which all times between instants are multiples; a second, where there are none."""
+    return common_period([model.grid or Fraction(1), *(agent.delay for agent in model.agents if agent.delay)])

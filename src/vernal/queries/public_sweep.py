@@ -15,14 +15,13 @@ from vernal.interpret.numbers.device import find_device
 from vernal.logic.formula import Formula
 from vernal.logic.printing import number
 from vernal.logic.question import Question
-from vernal.logic.task import Task
+from vernal.logic.task import GivenTask, Task, as_task
 from vernal.model.declare import exact
-from vernal.model.system import Model
 from vernal.queries.grid import Axis, Grid, parse_over
 from vernal.queries.sweep import SweepRun, SweepTable
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 
-Maker = Callable[..., Task | Model]
+Maker = Callable[..., GivenTask]
 SweptValues = str | Iterable[Any]
 
 
@@ -119,7 +118,7 @@ class MadeTasks:
         """The task for these values, which are numbers."""
         values = {name: _number(name, text) for name, text in overrides.items()}
         made = self.make(**values)
-        task = made if isinstance(made, Task) else Task(made)
+        task = as_task(made)
         return replace(task, parameters={**task.parameters, **values})
 
 

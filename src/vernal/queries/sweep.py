@@ -56,6 +56,10 @@ class SweepTable(Sequence[SweepRow]):
         """One row for each answer, as a data frame of pandas."""
         return hook("frame_sweep")(self)
 
+    def plot(self, file: str | Path | None = None) -> Any:
+        """Draw the verdicts over one or two parameters, with their margins; to a file if one is named."""
+        return hook("plot_sweep")(self, file)
+
     def save(self, file: str | Path) -> None:
         """Write the rows as JSON, or as CSV where the file is called so, as `vernal sweep` does."""
         hook("save_sweep")(self, file)

@@ -18,7 +18,7 @@ from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
 from vernal.logic.shortening import shortened, stronger, weaker
 from vernal.reduce.reduction import Entailment, Subquestion, first_decided
-from vernal.run.budget import Budget
+from vernal.run.budget import TIMEOUT, Budget
 from vernal.sets.pieces.exploration import kept_steps
 
 BoundedOperator = Until | Eventually | Always | Release | Weak
@@ -114,8 +114,17 @@ class GrowingDepth:
         known = first_decided(found)
         if not isinstance(known, Open):
             return known
-        reason = f"no bounded formula decides it up to step {self.depth}"
-        return replace(known, reason=reason, proven_steps=most_proven(found))
+        return replace(known, reason=self._reason(found), proven_steps=most_proven(found))
+
+    def _reason(self, found: Sequence[Known]) -> str:
+        """That no formula decides the claim, or that some of them had too little time."""
+        if not found:
+            return f"no bounded formula {'' if self.only_proofs else 'follows from it, or '}implies it"
+        said = [part for known in found if isinstance(known, Open) for part in known.reason.split("; ")]
+        cut_short = next((part for part in said if part.startswith(TIMEOUT)), None)
+        if cut_short is not None:
+            return f"{cut_short}; bounded formulas up to step {self.depth} are not finished"
+        return f"no bounded formula decides it up to step {self.depth}"
 
 
 def most_proven(found: Sequence[Known]) -> int | None:

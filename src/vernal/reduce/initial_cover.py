@@ -15,9 +15,12 @@ from vernal.evidence.flowpipe import Flowpipe, joined
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
+from vernal.interpret import exact
+from vernal.interpret.exact import Given
 from vernal.logic.direction import Direction, weakest
 from vernal.logic.question import Question
-from vernal.model.initial import Box
+from vernal.model.expr import Expr
+from vernal.model.initial import Box, InitialSet
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.reduce.reduction import Subquestion
@@ -25,6 +28,9 @@ from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 
 MIN_PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
+
+ONE_START = "a witness proves a claim of some path for one initial state only, and here are infinitely many"
+NO_START = "there is no initial state to look at; try --engine auto"
 
 InitialPart = Box | None  # None for the whole initial set
 N = TypeVar("N", int, float)
@@ -49,6 +55,35 @@ class InitialParts:
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         return combined(found)
+
+
+@dataclass(frozen=True)
+class SingleStarts:
+    """The same claim from each initial state, where they are finitely many."""
+
+    limit: int
+
+    name = "single starts"
+    direction = Direction.EXACT
+    is_joint = True
+
+    def takes(self, question: Question) -> str | None:
+        finite = all(one.is_point for one in question.system.initial.split(self.limit))
+        return None if finite else f"not supported by this engine: {ONE_START}"
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        for one in question.system.initial.split(self.limit):
+            if not _is_excluded(one):
+                yield of_part(question, one.hull)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        return combined(found) if found else Open(engine="", reason=NO_START)
+
+
+def _is_excluded(start: InitialSet) -> bool:
+    """Whether constraints exclude a single start; one without a defined truth value excludes nothing."""
+    given: dict[Expr, Given] = {var: values if var.shape else values[0] for var, values in start.first.items()}
+    return any(truth is False for truth in exact.evaluate(start.where, given))
 
 
 def of_part(question: Question, part: InitialPart) -> Subquestion:
@@ -104,8 +139,13 @@ def combined(parts: Sequence[Known]) -> Known:
             return replace(part, statistics=statistics)
     open_parts = [part for part in parts if isinstance(part, Open)]
     if open_parts:
-        steps, times = ([getattr(part, name) for part in open_parts] for name in ("proven_steps", "proven_time"))
-        return replace(open_parts[0], statistics=statistics, proven_steps=_least(steps), proven_time=_least(times))
+        return replace(
+            open_parts[0],
+            statistics=statistics,
+            proven_steps=_least([part.proven_steps for part in open_parts]),
+            proven_time=_least([part.proven_time for part in open_parts]),
+            margin=_least([part.margin for part in open_parts]),
+        )
     proofs = [part for part in parts if isinstance(part, Proof)]
     real = [part for part in proofs if not part.empty] or proofs
     direction = weakest(part.direction for part in real)
@@ -122,6 +162,7 @@ def combined(parts: Sequence[Known]) -> Known:
         notes=tuple(dict.fromkeys(note for part in real for note in part.notes)),
         statistics=statistics,
         evidence=_joined_evidence(real),
+        seen=None,  # other parts have other states
     )
 
 

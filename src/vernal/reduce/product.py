@@ -29,14 +29,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from vernal.logic.buchi import Automaton, Edge
+from vernal.logic.claim import position_formula
 from vernal.logic.direction import Direction
-from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
+from vernal.logic.formula import Always, Atom, Formula, Not, Or
 from vernal.model import build
-from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr, Role, Var
-from vernal.model.graph import order
-from vernal.model.sorts import BOOL, enum
+from vernal.model.sorts import enum
 from vernal.model.system import OneOf, System, Variable
 from vernal.model.tick import Tick, idle
 
@@ -181,25 +180,7 @@ def _ends_well(system: System, automaton: Automaton, state: Labelled) -> Formula
     last = [build.conj(state.equals(edge.source), *_literals(edge)) for edge in automaton.edges if edge.may_end]
     if system.step.enabled is TRUE or not last:
         return Atom(TRUE)
-    return Or((_formula(system.step.enabled), Not(_formula(build.disj(*last)))))
-
-
-def _formula(condition: Expr) -> Formula:
-    """A Boolean expression as a formula whose atoms have no Boolean structure of their own."""
-    made: dict[Expr, Formula] = {}
-    for node in order([condition]):
-        if node.sort != BOOL or node.shape:
-            continue
-        match node:
-            case e.And():
-                made[node] = And(tuple(made[arg] for arg in node.args))
-            case e.Or():
-                made[node] = Or(tuple(made[arg] for arg in node.args))
-            case e.Not():
-                made[node] = Not(made[node.args[0]])
-            case _:
-                made[node] = Atom(node)
-    return made[condition]
+    return Or((position_formula(system.step.enabled), Not(position_formula(build.disj(*last)))))
 
 
 # Edges ----------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 What carries over follows from two things that every question asked instead says of itself: its direction, which is how
 its paths relate to those of the system, and how its claim relates to the one that was asked. It never says more than
 what was found: a proof is one of the claim only as far as both allow, and a path has to be one of the system, on which
-the claim is false.
+the claim is false, or true where one path is all that is claimed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
+from vernal.evidence import confirm
 from vernal.evidence.belief import is_refuted, left_open
-from vernal.evidence.candidates import failing_state
+from vernal.evidence.candidates import failing_state, witnessed
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.evidence.replay import verify
+from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Quantifier
@@ -29,6 +31,7 @@ from vernal.run.budget import Budget
 NO_STATE = "no path keeps the claim, but no initial state was found to show it"
 NO_PATH = "a path was found that does not refute the claim itself"
 ONE_WAY = "what was proven of another claim says nothing of this one"
+SEVERAL_STARTS = "a witness proves a claim of some path for one initial state only, and here are several"
 
 
 class Entailment(Enum):
@@ -38,6 +41,7 @@ class Entailment(Enum):
     IMPLIES = "implies it"  # a proof carries over
     FOLLOWS = "follows from it"  # a refutation carries over
     NEGATES = "says that it is false at every initial state"  # a proof refutes
+    UNRELATED = "says nothing of it"  # a path may decide it all the same
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def carried(question: Question, sub: Subquestion, known: Known, budget: Budget) 
 def _of_proof(question: Question, sub: Subquestion, known: Proof, budget: Budget) -> Known:
     if sub.entails is not Entailment.SAME and not all(map(sub.direction.may_prove, sub.question.claim.quantifiers)):
         return left_open(known, ONE_WAY)
-    if sub.entails is Entailment.FOLLOWS:
+    if sub.entails in (Entailment.FOLLOWS, Entailment.UNRELATED):
         return replace(left_open(known, ONE_WAY), proven_steps=sub.proven_steps)
     if sub.entails is Entailment.NEGATES:
         return _refuted(question, sub, known, budget)
@@ -140,12 +144,28 @@ def invariant_of(known: Proof) -> Invariant | None:
 
 
 def _of_path(question: Question, sub: Subquestion, known: Counterexample) -> Known:
-    """A path refutes the claim if it is one of the system on which the claim is false, whatever was asked."""
+    """A path refutes the claim if it is one of the system on which the claim is false, whatever was asked.
+
+    A claim of some path is proven by one on which it is true.
+    """
     trace = _of_question(question, sub, known.trace)
-    if trace is None or not is_refuted(question, trace):
+    if trace is not None and is_refuted(question, trace):
+        same = sub.entails is Entailment.SAME and sub.direction is Direction.EXACT
+        return replace(known, trace=trace, direction=known.direction if same else Counterexample.direction)
+    if trace is None or question.claim.quantifiers != {Quantifier.SOME}:
         return left_open(known, NO_PATH)
-    same = sub.entails is Entailment.SAME and sub.direction is Direction.EXACT
-    return replace(known, trace=trace, direction=known.direction if same else Counterexample.direction)
+    return _witnessed(question, known, trace)
+
+
+def _witnessed(question: Question, known: Counterexample, trace: Trace) -> Known:
+    """A proof by a path on which a claim of some path is true: of the state it begins in."""
+    if confirm.truth(trace, question.claim.path) is not True:
+        return left_open(known, NO_PATH)
+    if not question.system.initial.is_point:
+        return left_open(known, SEVERAL_STARTS)
+    if not is_only_position(question.system, question.formula, trace):
+        return left_open(known, OPEN_ACTION)
+    return witnessed(question, trace, known.engine, known.statistics)
 
 
 def _of_state(question: Question, sub: Subquestion, known: FailingState) -> Known:

@@ -1,8 +1,8 @@
 """Claims of some path, reduced to claims of all paths, which more engines can prove.
 
 What all paths keep, some path keeps: `AG p` proves `EG p`, `AG AF p` proves `AG EF p`. And where all paths keep the
-opposite, none keeps the claim: `AG !p` refutes `EF p`, from all initial states or from one of them. A claim of all
-paths is refuted so, too, where there is a path.
+opposite, none keeps the claim: `AG !p` refutes `EF p`, from all initial states or from one of them; and a path that
+breaks the opposite keeps the claim. A claim of all paths is refuted so, too, where there is a path.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from vernal.evidence.defined_values import is_defined
 from vernal.evidence.knowledge import FailingState, Known, Open, Proof
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
-from vernal.logic.formula import Formula, Quantifier
+from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.question import Question
 from vernal.logic.safety import excluding
 from vernal.model.initial import Box
 from vernal.model.system import System
-from vernal.reduce.reduction import NO_STATE, Entailment, Subquestion, first_decided, invariant_of
+from vernal.reduce.reduction import NO_STATE, ONE_WAY, Entailment, Subquestion, first_decided, invariant_of
 from vernal.run.budget import Budget
 
 WHOLE, ONE_STATE = 0.6, 0.4  # shares of the time that is left
 NOTHING_SAID = "not supported by this engine: no claim of all paths proves this claim of some path, or refutes it"
+NO_WITNESS = "not supported by this engine: no single path is a witness, which alone does not refute this claim"
 NOT_EXCLUDED = "not supported by this engine: no claim of all paths excludes this one"
 NONE_MAY_BE_UNDEFINED = "no path keeps the claim, but a value may be undefined, so that there may be no path at all"
 MAY_BE_UNDEFINED = "every path keeps it, but a value may be undefined, so that there may be no path at all"
@@ -90,6 +91,28 @@ class KeptByNone:
 
 
 @dataclass(frozen=True)
+class KeptByOne:
+    """That all paths break what is claimed of some: one that does not is a witness, from the only initial state."""
+
+    name = "kept by one path"
+    direction = Direction.EXACT
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        return None if question.claim.quantifiers == {Quantifier.SOME} else NOTHING_SAID
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        claim = question.claim
+        entails = Entailment.UNRELATED if claim.opposite is None else Entailment.NEGATES
+        yield Subquestion(replace(question, formula=claim.opposite or Not(claim.path)), self.direction, entails)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        (known,) = found
+        one_way = isinstance(known, Open) and known.reason == ONE_WAY
+        return left_open(known, NO_WITNESS) if one_way else known
+
+
+@dataclass(frozen=True)
 class BrokenByAll:
     """That all paths keep what excludes a claim of all paths, as that something never comes which has to come at last.
 
@@ -130,4 +153,4 @@ def _at(trace: Trace, system: System) -> Box:
     (step,) = trace.steps
     memory = {name: value if isinstance(value, tuple) else (value,) for name, value in step.memory.items()}
     values = system.unpack(step.state, memory)
-    return Box({var: tuple((x, x) for x in items) for var, items in values.items()})  # type: ignore[misc] # rational
+    return Box({var: tuple((x, x) for x in items) for var, items in values.items()})

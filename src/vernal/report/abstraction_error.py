@@ -10,15 +10,9 @@ import numpy as np
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.system import Model
-from vernal.report.figures import INK, LIMIT, SOFT, WIDTH, new_figure, plot_style, save_figure, svg_text
-from vernal.report.phase_sets import (
-    PhasePlane,
-    disturbance_corners,
-    full_grid,
-    region_polygons,
-    region_spans,
-    values_at,
-)
+from vernal.reduce.neural.difference import errors_at
+from vernal.report.figures import INK, LIMIT, SOFT, WIDTH, draw_figure, draw_svg, new_figure
+from vernal.report.phase_sets import PhasePlane, full_grid, region_polygons, region_spans
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,35 +27,16 @@ ROUNDING = 1e-8  # an error this small beside the largest is rounding
 
 def plot_error(flow: Model, abstraction: NeuralAbstraction, file: str | Path | None = None) -> Any:
     """Draw |f - N| of every variable over the region; to a file by its suffix (pdf, svg, png) if one is named."""
-    with plot_style():
-        figure = _figure(flow, abstraction)
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: _figure(flow, abstraction), file)
 
 
 def error_svg(flow: Model, abstraction: NeuralAbstraction) -> str:
     """The same as an SVG element to embed in a page."""
-    with plot_style():
-        return svg_text(_figure(flow, abstraction))
+    return draw_svg(lambda: _figure(flow, abstraction))
 
 
-def errors_at(flow: Model, abstraction: NeuralAbstraction, points: Floats) -> Floats:
-    """|f - N| at states, (points, n), in floats: the largest over extreme disturbances."""
-    learned = _network(abstraction, points)
-    worst = np.zeros(learned.shape)
-    for corner in disturbance_corners(flow):
-        rates = np.stack(values_at(flow, flow.vector_field, points, corner), axis=1)
-        worst = np.maximum(worst, np.abs(rates - learned))
-    return worst
-
-
-def _network(abstraction: NeuralAbstraction, points: Floats) -> Floats:
-    *hidden, last = zip(abstraction.weights, abstraction.biases, strict=True)
-    values = points
-    for weight, bias in hidden:
-        values = np.maximum(values @ weight.T + bias, 0)
-    return values @ last[0].T + last[1]
+def _errors(flow: Model, abstraction: NeuralAbstraction, points: Floats, place: int) -> Floats:
+    return errors_at(flow, abstraction.weights, abstraction.biases, points)[:, place]
 
 
 def _figure(flow: Model, abstraction: NeuralAbstraction) -> Figure:
@@ -93,7 +68,7 @@ def _curve(axes: Axes, flow: Model, abstraction: NeuralAbstraction, place: int) 
     if abstraction.automaton is not None:
         for _, end in region_spans(abstraction.automaton):
             axes.axvline(end, color="#dde3e8", linewidth=0.6, zorder=0)
-    axes.plot(states, errors_at(flow, abstraction, states[:, None])[:, place], color=INK, linewidth=1.1)
+    axes.plot(states, _errors(flow, abstraction, states[:, None], place), color=INK, linewidth=1.1)
     axes.axhline(abstraction.error[0], color=LIMIT, linewidth=1, linestyle=(0, (5, 3)))
     axes.set_xlabel(flow.state[0].name)
     axes.set_xlim(low, high)
@@ -108,7 +83,7 @@ def _heat_map(axes: Axes, flow: Model, abstraction: NeuralAbstraction, place: in
     grid = full_grid(
         abstraction.lower, abstraction.upper, plane, POINTS_ACROSS if len(flow.state) == 2 else FEWER_POINTS
     )
-    errors = grid.shaped(errors_at(flow, abstraction, grid.points)[:, place]).max(axis=0)
+    errors = grid.shaped(_errors(flow, abstraction, grid.points, place)).max(axis=0)
     ends = [float(end[side]) for side in plane.places for end in (abstraction.lower, abstraction.upper)]
     look: Any = {"origin": "lower", "extent": ends, "aspect": "auto", "interpolation": "bilinear", "vmin": 0}
     tones = LinearSegmentedColormap.from_list("error", HEAT)
@@ -128,12 +103,12 @@ def _telling_plane(flow: Model, abstraction: NeuralAbstraction, place: int) -> P
     """The two variables on which the error of one depends most, by what it changes where one of them does."""
     rng, count = np.random.default_rng(0), len(flow.state)
     points = rng.uniform(abstraction.lower, abstraction.upper, (ERROR_PROBES, count))
-    before = errors_at(flow, abstraction, points)[:, place]
+    before = _errors(flow, abstraction, points, place)
     changes = []
     for side in range(count):
         moved = points.copy()
         moved[:, side] = rng.permutation(points[:, side])
-        changes.append(float(np.nanmean(np.abs(errors_at(flow, abstraction, moved)[:, place] - before))))
+        changes.append(float(np.nanmean(np.abs(_errors(flow, abstraction, moved, place) - before))))
     across, up = sorted(np.argsort(-np.array(changes), kind="stable")[:2].tolist())
     return PhasePlane(across, up)
 

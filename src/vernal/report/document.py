@@ -14,7 +14,7 @@ from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
-from vernal.logic.times import Time, time_of
+from vernal.logic.times import Time
 from vernal.queries.sweep import SweepRow
 
 SCHEMAS = ("result", "sweep", "reach", "trace", "task", "automaton")
@@ -45,7 +45,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": shown.get("evidence"),
         **{key: shown.get(key) for key in PAYLOADS},
-        **(_times(result) if time_of(task.model.motion) is Time.SECONDS else {}),
+        **(_times(result) if task.model.motion.time is Time.SECONDS else {}),
     }
 
 

@@ -34,19 +34,20 @@ class Canvas:
 class EvidencePicture:
     """The pictures of one kind of evidence."""
 
-    in_report: Callable[[Any, Formula], Sequence[Picture]]
+    in_report: Callable[[Result, Formula], Sequence[Picture]]
     to_file: Callable[[Any, TraceSubject, Canvas], Any]
 
 
-def _of_trace(trace: Trace, formula: Formula) -> list[Picture]:
-    return [lambda _: trace_svg(trace, formula)]
+def _of_trace(result: Result, formula: Formula) -> list[Picture]:
+    return [lambda _: trace_svg(result.trace, formula)]
 
 
 def _plot_trace(trace: Trace, subject: TraceSubject, canvas: Canvas) -> Any:
     return plot_trace(replace(trace, about=subject), canvas.file, None, of=canvas.of, plane=canvas.plane)
 
 
-def _of_invariant(invariant: Invariant, formula: Formula) -> list[Picture]:
+def _of_invariant(result: Result, formula: Formula) -> list[Picture]:
+    invariant = result.invariant
     return [lambda _: invariant_svg(invariant)] if is_drawable(invariant) else []
 
 
@@ -72,11 +73,11 @@ PICTURES: Mapping[EvidenceKind, EvidencePicture] = {
     "trace": _TRACE,
     "lasso": _TRACE,
     "tree": EvidencePicture(
-        lambda tree, formula: _of_trace(tree.path, formula),
+        _of_trace,
         lambda tree, subject, canvas: _plot_trace(tree.path, subject, canvas),
     ),
     "invariant": EvidencePicture(_of_invariant, _plot_invariant),
-    "flowpipe": EvidencePicture(lambda pipe, formula: [], _plot_flowpipe),  # it is in the portrait of its flow
+    "flowpipe": EvidencePicture(lambda result, formula: [], _plot_flowpipe),  # it is in the portrait of its flow
 }
 
 

@@ -10,23 +10,22 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import TRUTH
 from vernal.logic.printing import text
 from vernal.logic.question import Question
-from vernal.logic.task import Task
+from vernal.logic.task import GivenTask, Task, as_task
 from vernal.logic.words import bracketed, words
-from vernal.model.motion import Sampled, Step
-from vernal.model.system import Model
+from vernal.model.motion import Modes, Sampled, Step
 from vernal.report.engine_choice import who_decides
 from vernal.report.explain import explain_system
-from vernal.report.explain_flow import explain_flow, rates_table, timing
+from vernal.report.explain_flow import explain_automaton, explain_flow, rates_table, timing
 
 NamedFormula = tuple[str | None, Formula]
 
 
-def explain(subject: Task | Model, formula: str | Formula | None = None) -> str:
+def explain(subject: GivenTask, formula: str | Formula | None = None) -> str:
     """The system in words, and a formula, or every property: as written, fully bracketed, in words, and who decides it.
 
     It is what `vernal explain` prints.
     """
-    task = subject if isinstance(subject, Task) else Task(subject)
+    task = as_task(subject)
     if formula is None:
         return explained(task, list(task.properties.items()))
     return explained(task, [(None, parse_formula(task, formula) if isinstance(formula, str) else formula)])
@@ -49,6 +48,8 @@ def _explain_model(task: Task) -> str:
             return explain_system(task)
         case Sampled():
             return "\n\n".join([explain_system(task), timing(task.model), rates_table(task.model)])
+        case Modes(automaton):
+            return explain_automaton(task, automaton)
     return explain_flow(task)
 
 
@@ -57,8 +58,8 @@ def _property(task: Task, name: str | None, formula: Formula) -> str:
     rows = {
         "written": text(formula),
         "bracketed": bracketed(formula),
-        "in words": words(formula, task.model),
-        "engines": who_decides(Question(task.model, formula, name, counts=task.times.get(name or ""))),
+        "in words": words(formula, task.model, task.time_of(name)),
+        "engines": who_decides(Question(task.model, formula, name, counts=task.times.get(name))),
     }
     below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
     lines = [f"  {title:10} {below.join(said.splitlines())}" for title, said in rows.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -53,18 +53,28 @@ RUN_BY_TEX = {"pgf"}  # a name would be a program there
 MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
-def svg_text(figure: Figure) -> str:
-    """A figure as an SVG element to embed in a page."""
-    text = StringIO()
-    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
-
-
 def plot_style() -> AbstractContextManager[None]:
     """Within it, figures look as ours do."""
     import matplotlib
 
     return matplotlib.rc_context(STYLE)
+
+
+def draw_figure(draw: Callable[[], Figure], file: str | Path | None = None) -> Figure:
+    """A figure that looks as ours do; in a file by its suffix (pdf, svg, png), too, if one is named."""
+    with plot_style():
+        figure = draw()
+        if file is not None:
+            save_figure(figure, file)
+    return figure
+
+
+def draw_svg(draw: Callable[[], Figure]) -> str:
+    """The same as an SVG element to embed in a page."""
+    text = StringIO()
+    with plot_style():
+        draw().savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def new_figure(size: tuple[float, float], layout: Literal["constrained"] | None = "constrained") -> Figure:
@@ -123,20 +133,16 @@ def label_legend(panel: Axes, tones: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
     patches = [Patch(color=tone) for tone in tones.values()]
-    look: dict[str, Any] = {
+    look: Any = {
         "frameon": False,
         "fontsize": 7,
         "handlelength": 1.0,
         "handletextpad": 0.4,
         "borderaxespad": 0.2,
-    }
-    columns = -(-len(patches) // 3)
-    look |= {
-        "borderaxespad": 0.2,
         "loc": "center left",
         "bbox_to_anchor": (1.0, 0.5),
         "labelspacing": 0.2,
-        "ncols": columns,
+        "ncols": -(-len(patches) // 3),
     }
     made = panel.legend(patches, ["?"] * len(patches), **look)
     for written, label in zip(made.get_texts(), tones, strict=True):  # a label that begins with _ would be left out

@@ -39,7 +39,7 @@ def flow_pictures(task: Task, result: Result, formula: Formula) -> list[Picture]
     pictures: list[Picture] = [lambda _: _portrait(portrait_of(task, result, formula))]
     if network is not None:
         caption = f"<figcaption>{escape(ERROR_CAPTION)}</figcaption>"
-        pictures.append(lambda _: error_svg(task.flow, network) + caption)
+        pictures.append(lambda _: error_svg(task.model, network) + caption)
     return pictures
 
 
@@ -49,10 +49,10 @@ def _portrait(drawn: Portrait) -> str:
 
 def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
     """What is drawn for an answer about a flow."""
-    flow, network = task.flow, _network(result)
+    flow, network = task.model, _network(result)
     return Portrait(
         flow,
-        None if network is None else network.automaton,
+        flow.motion.automaton if network is None else network.automaton,
         result.flowpipe,
         simulated_trajectories(flow, float(Question(flow, formula).claim.last_time)),
         asked_sets_of(flow, formula),
@@ -62,7 +62,7 @@ def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
 
 def simulated_trajectories(flow: Model, until: float, runs: int = DRAWN_TRAJECTORIES) -> list[DrawnTrajectory]:
     """Some trajectories of a flow, the corners of its initial set among them; none where it has no initial state."""
-    if not runs:
+    if not runs or flow.motion.automaton is not None:  # automata are not simulated
         return []
     try:
         made = simulate_flow(flow, runs, until, np.random.default_rng(0), corners=True)

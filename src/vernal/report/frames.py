@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vernal.errors import MissingExtra
+from vernal.evidence.result import Verdict
 from vernal.report.markup import escape
 from vernal.report.tables import Column
 
+VERDICT_COLOURS = {"holds": "#1a7f37", "violated": "#c3272b", "unknown": "#9a6700"}  # on white and on dark pages
 CELL = 'style="text-align: left; padding: 0.15em 0.8em"'
 
 
@@ -20,6 +22,11 @@ def html_table(columns: Sequence[Column]) -> str:
     rows = zip(*(column.cells for column in columns), strict=True)
     body = "".join("<tr>" + "".join(f"<td {CELL}>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def coloured(verdict: Verdict) -> str:
+    """A verdict in its colour: a notebook has no style sheet of ours."""
+    return f'<b style="color: {VERDICT_COLOURS[verdict.value]}">{verdict.value}</b>'
 
 
 def html_lines(lines: Sequence[str]) -> str:

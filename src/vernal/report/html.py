@@ -11,10 +11,12 @@ from vernal.evidence.document_head import exact_number, version
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import Result
+from vernal.evidence.trace import Trace
 from vernal.logic.task import Task
 from vernal.printable import MAX_FORMULA, shortened
-from vernal.report.invariants import set_words
-from vernal.report.markup import escape
+from vernal.report.invariants import counted_sets, set_words
+from vernal.report.markup import escape, folded
+from vernal.report.slider import with_slider
 from vernal.report.tables import reach, seconds, trace_columns
 from vernal.report.text import VACUOUS
 from vernal.report.values import number
@@ -33,9 +35,10 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 @media (prefers-color-scheme: dark) { :root { --ink: #dfe5ea; --paper: #14191f; --soft: #9aa7b2; --line: #323c46;
   --holds: #4cc26b; --violated: #ff7b78; --unknown: #d9a53a; } }
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
-table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } .scroll { overflow-x: auto; }
-th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top;
-  white-space: nowrap; } td code { white-space: normal; } .formula { display: inline-block; min-width: 12rem; }
+table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; overflow-wrap: break-word; }
+.scroll { overflow-x: auto; }
+th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
+.steps td, td.number, th { white-space: nowrap; } .formula { display: inline-block; min-width: 12rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 table.steps :is(th, td):first-child { position: sticky; left: 0; background: var(--paper); }
 code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: var(--soft); }
@@ -56,7 +59,6 @@ $body
 """)
 
 MAX_SETS = 50  # of an invariant that are listed
-OPEN_ROWS = 12  # a longer table is folded
 FormulaWords = Callable[[Result], str | None]  # a formula in words, where there are any
 
 
@@ -91,11 +93,6 @@ def _origin(origin: ReportOrigin) -> str:
     date = f"{origin.date:%Y-%m-%d %H:%M %Z}".strip()
     command = "" if origin.command is None else f"<br><code>{escape(origin.command)}</code>"
     return f'<p class="note">{escape(date)}, Vernal {escape(version())}{command}</p>'
-
-
-def _folded(table: str, rows: int, what: str) -> str:
-    """A table that is long behind a line that says what it is."""
-    return table if rows <= OPEN_ROWS else f"<details><summary>{escape(what)}</summary>\n{table}\n</details>"
 
 
 def _table(
@@ -139,16 +136,20 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     parts.append(f"<p><code>{escape(result.formula)}</code></p>")
     parts += [f"<p>{escape(shortened(said[:1].upper() + said[1:]))}.</p>"] if said else []
     parts += [f'<p class="note">{escape(line)}</p>' for line in _remarks(result)]
-    parts += _figures(pictures.paths)
-    trace = result.trace
-    if trace is not None:
-        columns = trace_columns(trace)
-        rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
-        table = _table([c.title for c in columns], rows, [not c.left for c in columns], "steps")
-        parts.append(_folded(table, len(rows), f"The trace in numbers, {len(rows):,} positions"))
+    drawn = "\n".join(_figures(pictures.paths))
+    parts.append(drawn if result.trace is None else with_slider(result.trace, drawn, _trace(result.trace)))
     if result.invariant is not None:
         parts += [*_figures(pictures.invariant), _invariant(result.invariant)]
+    parts += _statistics(result)
     return "\n".join(parts)
+
+
+def _trace(trace: Trace) -> str:
+    """A trace in numbers, folded where it is long."""
+    columns = trace_columns(trace)
+    rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
+    table = _table([c.title for c in columns], rows, [not c.left for c in columns], "steps")
+    return folded(table, len(rows), f"The trace in numbers, {len(rows):,} positions")
 
 
 def _figures(pictures: Sequence[str]) -> list[str]:
@@ -158,10 +159,11 @@ def _figures(pictures: Sequence[str]) -> list[str]:
 def _invariant(invariant: Invariant) -> str:
     """The sets of an invariant in numbers, the first of many."""
     shown = [[escape(set_words(invariant, one))] for one in invariant.sets[:MAX_SETS]]
-    title = f"invariant: no step leaves it; {len(invariant.sets):,} sets"
+    count = counted_sets(len(invariant.sets))
+    title = f"invariant: no step leaves it; {count}"
     more = [f'<p class="note">... and {len(invariant.sets) - MAX_SETS:,} more</p>'] * (len(invariant.sets) > MAX_SETS)
     listed = "\n".join([_table([title], shown), *more])
-    return _folded(listed, len(shown), f"The invariant in numbers, {len(invariant.sets):,} sets")
+    return folded(listed, len(shown), f"The invariant in numbers, {count}")
 
 
 def _remarks(result: Result) -> list[str]:
@@ -173,9 +175,13 @@ def _remarks(result: Result) -> list[str]:
         remarks.append(f"Proven until t = {rounded_down(result.proven_time)}.")
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         remarks.append(f"Vacuous: {VACUOUS}")
-    remarks += [f"Note: {note}" for note in result.notes]
-    figures = ", ".join(f"{name.replace('_', ' ')} {_statistic(value)}" for name, value in result.statistics.items())
-    return [*remarks, figures] if figures else remarks
+    return remarks + [f"Note: {note}" for note in result.notes]
+
+
+def _statistics(result: Result) -> list[str]:
+    """What the engines counted, as a table to unfold."""
+    rows = [[escape(name.replace("_", " ")), escape(_statistic(value))] for name, value in result.statistics.items()]
+    return [folded(_table(["counted", ""], rows, [False, True]), len(rows), "Statistics", 0)]
 
 
 def _statistic(value: object) -> str:
@@ -186,9 +192,10 @@ def _statistic(value: object) -> str:
 def _inputs(task: Task) -> str:
     files = ([] if task.source is None else [task.source]) + list(task.networks)
     rows = [[f"<code>{escape(f.file)}</code>", f'<code class="hash">{f.sha256}</code>'] for f in files]
-    parts = ["<h2>Inputs</h2>", _folded(_table(["file", "sha256"], rows), len(rows), f"{len(rows)} files")]
+    listed = folded(_table(["file", "sha256"], rows), len(rows), f"{len(rows)} files") if rows else ""
+    parts = ["<h2>Inputs</h2>", listed] if rows or task.parameters else []
     if task.parameters:
         values = [[escape(name), escape(str(exact_number(value)))] for name, value in task.parameters.items()]
         table = _table(["parameter", "value"], values, [False, True])
-        parts.append(_folded(table, len(values), f"{len(values)} parameters"))
+        parts.append(folded(table, len(values), f"{len(values)} parameters"))
     return "\n".join(parts)

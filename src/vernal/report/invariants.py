@@ -14,17 +14,7 @@ from vernal.interpret.geometry.clipping import clipped
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
-from vernal.report.figures import (
-    INK,
-    LARGEST_DRAWN,
-    LIMIT,
-    WIDTH,
-    drawable,
-    new_figure,
-    plot_style,
-    save_figure,
-    svg_text,
-)
+from vernal.report.figures import INK, LARGEST_DRAWN, LIMIT, WIDTH, draw_figure, draw_svg, drawable, new_figure
 from vernal.report.values import number, scalar
 
 if TYPE_CHECKING:
@@ -46,10 +36,15 @@ Side = tuple[float, float, float]  # a, b and c of a x + b y <= c
 def invariant_words(invariant: Invariant) -> str:
     """`2 sets of x, v: -1 <= x <= 1, v <= 3; ...`"""
     count = len(invariant.sets)
-    title = "1 set" if count == 1 else f"{count:,} sets"
+    title = counted_sets(count)
     shown = "; ".join(set_words(invariant, one, MAX_LIMITS) for one in invariant.sets[:MAX_SHOWN])
     rest = f"; ... {count - MAX_SHOWN:,} more" if count > MAX_SHOWN else ""
     return f"{title}: {shown}{rest}" if shown else f"{title}, since the claim is about no state"
+
+
+def counted_sets(count: int) -> str:
+    """`1 set`, `2,000 sets`"""
+    return "1 set" if count == 1 else f"{count:,} sets"
 
 
 def set_words(invariant: Invariant, one: StateSet, most: int | None = None) -> str:
@@ -92,17 +87,12 @@ def is_drawable(invariant: Invariant) -> bool:
 
 def plot_invariant(invariant: Invariant, file: str | Path | None = None, of: tuple[str, str] | None = None) -> Any:
     """Draw the shadows of the sets on two components; to a file by its suffix (pdf, svg, png) if one is named."""
-    with plot_style():
-        figure = _draw(invariant, of)
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: _draw(invariant, of), file)
 
 
 def invariant_svg(invariant: Invariant) -> str:
     """The same as an SVG element to embed in a page."""
-    with plot_style():
-        return svg_text(_draw(invariant, None))
+    return draw_svg(lambda: _draw(invariant, None))
 
 
 def _varying(invariant: Invariant) -> list[str]:
@@ -140,7 +130,7 @@ def _draw(invariant: Invariant, of: tuple[str, str] | None) -> Figure:
     _fill(axes, invariant, [invariant.components.index(name) for name in names])
     if isinstance(invariant.system, System):
         _show_runs(axes, invariant.system, names)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=7, markerscale=3)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=7, markerscale=3)
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1], rotation=0, ha="right", va="center")
     axes.margins(0.06)
@@ -185,11 +175,16 @@ def _fill(axes: Axes, invariant: Invariant, places: Sequence[int]) -> None:
     """The shadow of every set; what paths pass before the claim begins is drawn in grey."""
     from matplotlib.patches import Polygon
 
-    groups = [*((one, "#9aa5ae") for sets in invariant.prefix for one in sets), *((one, INK) for one in invariant.sets)]
-    for one, tone in groups:
-        corners = shadow(one, places[0], places[1])
-        if corners:
-            axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=0.3, linewidth=0))
+    before = [one for sets in invariant.prefix for one in sets]
+    kinds = [
+        (before, "#9aa5ae", "before the claim begins"),
+        (invariant.sets, INK, f"invariant: no step leaves it ({counted_sets(len(invariant.sets))})"),
+    ]
+    for sets, tone, words in kinds:
+        shadows = [corners for one in sets if (corners := shadow(one, places[0], places[1]))]
+        for number_before, corners in enumerate(shadows):
+            label = None if number_before else words  # one entry of the legend for all
+            axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=0.3, linewidth=0, label=label))
             axes.add_patch(Polygon(corners, closed=True, fill=False, edgecolor=tone, linewidth=0.8))
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from vernal.engines.reach.ask import followed
+from vernal.engines.reach.ask import reached
+from vernal.engines.reach.reach_walk import ReachAsked
 from vernal.engines.reach.sets import ReachableSets
 from vernal.errors import InputError
 from vernal.evidence.invariant import Invariant
@@ -17,19 +18,20 @@ from vernal.formats.evidence import write_evidence
 from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
-from vernal.logic.times import Time, time_of
+from vernal.logic.times import Time
 from vernal.logic.words import words
-from vernal.model.flow import Flow
+from vernal.printable import MAX_FORMULA, shortened
 from vernal.report.document import document, dump
 from vernal.report.drawing import Drawing, Picture, no_picture
 from vernal.report.evidence_pictures import PICTURES
 from vernal.report.flow_pictures import flow_pictures
-from vernal.report.frames import html_lines, html_table
+from vernal.report.frames import coloured, html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.limits import limits, quantities_of
-from vernal.report.markup import escape
+from vernal.report.markup import escape, folded
 from vernal.report.plots import trace_svg
 from vernal.report.reach_table import reach_notes
+from vernal.report.slider import with_slider
 from vernal.report.subject import formula_of, task_of, trace_formula
 from vernal.report.tables import Column, reach, seconds, trace_columns
 from vernal.report.text import details
@@ -59,7 +61,13 @@ def report_page(
     formulas = {id(one.result): one.formula for one in answers}
     results, origin = [one.result for one in answers], ReportOrigin(datetime.now().astimezone(), command)
     pictures = _pictures(task, answers, drawing or Drawing())
-    return page(task, results, lambda result: words(formulas[id(result)], task.model), pictures, origin)
+    return page(
+        task,
+        results,
+        lambda result: words(formulas[id(result)], task.model, task.time_of(result.property)),
+        pictures,
+        origin,
+    )
 
 
 def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list[Pictures]:
@@ -71,13 +79,13 @@ def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list
 
 def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
     result, shown = one.result, one.result.evidence
-    makers: list[Picture] = [] if shown is None else [*PICTURES[shown.kind].in_report(shown, one.formula)]
+    makers: list[Picture] = [] if shown is None else [*PICTURES[shown.kind].in_report(result, one.formula)]
     if isinstance(shown, Invariant):  # it is drawn beside its numbers, after what is reachable
         reached = drawing.picture(lambda budget: reach_figure(task, one.formula, budget))
         return Pictures([reached], [drawing.picture(make) for make in makers])
-    if isinstance(task.model, Flow):
+    if task.model.motion.time is Time.SECONDS and task.model.grid is None:
         makers += flow_pictures(task, result, one.formula)
-    elif result.trace is None and time_of(task.model.motion) is Time.STEPS:
+    elif result.trace is None and task.model.motion.time is Time.STEPS:
         makers.append(lambda budget: reach_figure(task, one.formula, budget))
     return Pictures([drawing.picture(make) for make in makers])
 
@@ -91,7 +99,7 @@ def reach_figure(task: Task, formula: Formula, budget: Budget) -> str:
         return no_picture(found.reason or "no step was bounded in time")
     picture = sets_svg(found, limits(formula), plane=False)
     said = f"What {', '.join(found.of)} can be at every step, over all paths, with simulated runs over it"
-    dashed = "; dashed lines are where the comparisons of the formula turn" if limits(formula) else ""
+    dashed = "; dashed lines are the limits that the formula compares with" if limits(formula) else ""
     notes = "".join(f"<br>{escape(note)}" for note in reach_notes(found))
     return f"{picture}<figcaption>{escape(said + dashed)}.{notes}</figcaption>"
 
@@ -101,7 +109,7 @@ def asked_sets(task: Task, formula: Formula, budget: Budget) -> ReachableSets | 
     asked = list(quantities_of(formula).items())[:MAX_QUANTITIES]
     horizon = claim_of(formula).horizon
     steps = min(MAX_STEPS, LOOK_AHEAD if horizon is None else max(1, horizon))
-    return followed(task, asked, steps, budget, MAX_DRAWN_SETS) if asked else None
+    return reached(task, asked, ReachAsked(steps, sets=MAX_DRAWN_SETS), budget) if asked else None
 
 
 # Methods of results and traces ----------------------------------------------------------------------------------------
@@ -128,19 +136,20 @@ def show_result(result: Result) -> str:
     """The verdict as a table of one row, what is to be said about it, and the trace, for a notebook."""
     row = {
         "property": result.property,
-        "formula": result.formula,
-        "verdict": result.verdict.value,
         "scope": reach(result),
         "assurance": None if result.assurance is None else str(result.assurance),
         "margin": None if result.margin is None else number(result.margin),
         "engine": result.engine,
         "time": seconds(result.seconds),
     }
+    head = f"<p>{coloured(result.verdict)} <code>{escape(shortened(result.formula, MAX_FORMULA))}</code></p>"
     table = html_table([Column(title, [cell]) for title, cell in row.items() if cell])
     said = html_lines([line.strip() for line in details(result)])
-    return table + said + ("" if result.trace is None else show_trace(result.trace))
+    return head + table + said + ("" if result.trace is None else show_trace(result.trace))
 
 
 def show_trace(trace: Trace) -> str:
-    """A table and a picture, for a notebook."""
-    return html_table(trace_columns(trace)) + trace_svg(trace, trace_formula(trace))
+    """A picture, a slider through it and the rows, which are folded where they are many, for a notebook."""
+    table = html_table(trace_columns(trace))
+    rows = folded(table, len(trace), f"The trace in numbers, {len(trace):,} positions")
+    return with_slider(trace, trace_svg(trace, trace_formula(trace)), rows)

@@ -27,10 +27,9 @@ from vernal.report.figures import (
     RUN,
     SOFT,
     WIDTH,
+    draw_figure,
+    draw_svg,
     new_figure,
-    plot_style,
-    save_figure,
-    svg_text,
     tone_of,
 )
 from vernal.report.phase_parts import (
@@ -70,17 +69,12 @@ if TYPE_CHECKING:
 
 def plot_phase(portrait: Portrait, file: str | Path | None = None, *, of: Sequence[str] | None = None) -> Any:
     """Draw a phase portrait; to a file by its suffix (pdf, svg, png) if one is named. `of` names two variables."""
-    with plot_style():
-        figure = phase_figure(portrait, of)
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: phase_figure(portrait, of), file)
 
 
 def phase_svg(portrait: Portrait, of: Sequence[str] | None = None) -> str:
     """A phase portrait as an SVG element to embed in a page."""
-    with plot_style():
-        return svg_text(phase_figure(portrait, of))
+    return draw_svg(lambda: phase_figure(portrait, of))
 
 
 def phase_figure(portrait: Portrait, of: Sequence[str] | None = None) -> Figure:
@@ -148,6 +142,8 @@ def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
 
 def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
     """Stream lines, disturbances halfway; of more than two variables, in the slice through the initial states."""
+    if not flow.vector_field:  # an automaton has many fields
+        return
     lower, upper = region_of(flow)
     middle = np.array([[sum(map(float, flow.init.starts[one.name].ends)) / 2 for one in flow.state]])
     others = [place for place in range(len(lower)) if place not in plane.places]

@@ -28,7 +28,6 @@ PolygonCorners = list[tuple[float, float]]
 LAYERS = 9  # of every variable that is not drawn, on which a set is looked for
 MAX_LAYERS = 1000  # in all; beyond, that many states at random
 ZOOM = 40  # cells across in which a set is looked for, before cells are put around it
-MAX_CORNERS = 64  # of the box of disturbances
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +146,10 @@ def _layers(lower: Floats, upper: Floats) -> Floats:
     return np.array(list(itertools.product(*(np.linspace(low, high, LAYERS) for low, high in ends))))
 
 
-def values_at(flow: Model, expressions: Sequence[Expr], points: Floats, position: Sequence[float] = ()) -> list[Floats]:
-    """Expressions at states (rows of `points`); each disturbance where `position` says, from 0 to 1, or halfway."""
+def values_at(flow: Model, expressions: Sequence[Expr], points: Floats) -> list[Floats]:
+    """Expressions at states (rows of `points`), each disturbance halfway between its ends."""
     inputs: dict[Expr, Array] = {var: points[:, place] for place, var in enumerate(flow.vars)}
-    where = position or [0.5] * len(flow.disturbances)
-    inputs.update({one: np.full(len(points), at) for one, at in zip(flow.disturbances, where, strict=True)})
+    inputs.update({one: np.full(len(points), 0.5) for one in flow.disturbances})
     with np.errstate(all="ignore"):
         return [np.broadcast_to(value, len(points)) for value in evaluate(expressions, inputs)]
 
@@ -223,11 +221,6 @@ def _possible(flow: Model, condition: Expr, edges: Sequence[Floats]) -> Mask:
 def _slabs(flow: Model) -> int:
     """Into how many slabs every variable that is not drawn is cut."""
     return LAYERS if LAYERS ** (len(flow.state) - 2) <= MAX_LAYERS else 1
-
-
-def disturbance_corners(flow: Model) -> list[tuple[float, ...]]:
-    """The extremes of all disturbances together, as many as are looked at; one way where there is none."""
-    return list(itertools.islice(itertools.product((0.0, 1.0), repeat=len(flow.disturbances)), MAX_CORNERS))
 
 
 # What is asked --------------------------------------------------------------------------------------------------------

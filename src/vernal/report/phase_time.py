@@ -68,6 +68,8 @@ def _draw(axes: Axes, portrait: Portrait) -> None:
 
 def _draw_slopes(axes: Axes, flow: Model, until: float) -> None:
     """Arrows with the slope of the flow."""
+    if not flow.vector_field:  # an automaton has many
+        return
     (low,), (high,) = region_of(flow)
     times, states = np.meshgrid(np.linspace(0, until, COLUMNS), np.linspace(low, high, ARROW_ROWS))
     (rates,) = values_at(flow, flow.vector_field, states.reshape(-1, 1))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vernal.errors import InputError
+from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
 from vernal.report.figures import (
     INK,
+    LIMIT,
     RUN,
     SOFT,
     AxisLimits,
@@ -21,6 +22,7 @@ from vernal.report.figures import (
     plane_axes,
 )
 from vernal.report.run_table import Quantity, present
+from vernal.report.subject import failure_of
 from vernal.report.values import Series, as_float
 
 if TYPE_CHECKING:
@@ -40,25 +42,23 @@ class Plottable(Protocol):
     def is_text(self) -> bool: ...
 
 
-def plane_of_trace(
-    items: Sequence[Series],
-    loop: int | None,
-    limits: AxisLimits,
-    *,
-    strict: bool,
-    times: Sequence[Fraction] | None = None,
-) -> Figure:
-    """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
+def plane_of_trace(items: Sequence[Series], trace: Trace, limits: AxisLimits, *, strict: bool) -> Figure:
+    """The trace as a line through its positions; first, last and failing ones are marked, and where a loop closes."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
     xs, ys = (drawn_values(item) for item in items)
     axes.plot(xs, ys, color=INK, linewidth=1.2)
     axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
-    last = len(xs) - 1
+    last, times, failure = len(xs) - 1, trace.times, failure_of(trace)
     _mark(axes, xs[0], ys[0], "step 0" if times is None else "t = 0", filled=False)
     if last:
         end = f"step {last}" if times is None else f"t = {float(times[-1]):.3g}"
-        _mark(axes, xs[last], ys[last], end if loop is None else f"{end}, as step {loop}", filled=True)
+        said = end if trace.loop is None else f"{end}, as step {trace.loop}"
+        fails = failure is not None and failure.position == last
+        _mark(axes, xs[last], ys[last], f"{said}: fails" if fails else said, filled=True, tone=LIMIT if fails else INK)
+    if failure is not None and failure.position < last:
+        at = failure.position
+        _mark(axes, xs[at], ys[at], f"fails at {failure.name}", filled=True, tone=LIMIT)
     _draw_limits(axes, items, [xs, ys], limits, strict)
     return figure
 
@@ -91,11 +91,17 @@ def drawn_values(item: Series) -> Floats:
     return drawable([math.nan if value is None else as_float(value) for value in item.values])
 
 
-def _mark(axes: Axes, x: float, y: float, label: str, *, filled: bool) -> None:
+def _mark(axes: Axes, x: float, y: float, label: str, *, filled: bool, tone: str = INK) -> None:
     if math.isnan(x) or math.isnan(y):
         return
-    axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if filled else "white", markersize=5, zorder=6)
-    look: Any = {"size": 7, "color": SOFT, "textcoords": "offset points", "xytext": (5, 5), "zorder": 6}
+    axes.plot([x], [y], "o", color=tone, markerfacecolor=tone if filled else "white", markersize=5, zorder=6)
+    look: Any = {
+        "size": 7,
+        "color": SOFT if tone == INK else tone,
+        "textcoords": "offset points",
+        "xytext": (5, 5),
+        "zorder": 6,
+    }
     axes.annotate(label, (x, y), **look)
 
 

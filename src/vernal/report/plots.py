@@ -17,11 +17,14 @@ from vernal.report.figures import (
     CURVE,
     INK,
     LABEL_ROW,
+    LIMIT,
     MAX_PANELS,
     SOFT,
     WIDTH,
     AxisLimits,
+    draw_figure,
     draw_limits,
+    draw_svg,
     label_legend,
     label_rows,
     measure_time,
@@ -29,15 +32,12 @@ from vernal.report.figures import (
     near_limits,
     note_left_out,
     panels_below,
-    plot_style,
-    save_figure,
-    svg_text,
     tone_of,
 )
 from vernal.report.limits import limits as limits_of
 from vernal.report.planes import drawn_values, plane_of_trace
 from vernal.report.quantities import Of, trace_series
-from vernal.report.subject import trace_formula
+from vernal.report.subject import Failure, failure_of, trace_formula
 from vernal.report.values import Series, as_float, scalar
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 CURVES = ("state", "action", "memory")  # drawn as large as each other
 DRAW, BAND = 0.6, 0.34  # heights of the panels, in inches
+AXIS_MARGIN = 0.02  # of the time axis, at either end
+CURSOR = "cursor"  # how the line of a slider is called in an SVG
 MIN_LABEL_SIZE = 6.0  # points: below that a label goes to the legend
 
 
@@ -63,26 +65,28 @@ def plot_trace(
     each other. `limits` are values of quantities, drawn across their panels: `{"theta": [-0.05, 0.05]}`; without them,
     those of the formula that the trace is about.
     """
-    with plot_style():
-        figure = _figure(trace, limits, of, plane, trace_formula(trace))
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: _figure(trace, limits, of, plane, trace_formula(trace)), file)
 
 
 def trace_svg(trace: Trace, formula: Formula | None = None) -> str:
     """A trace as an SVG element to embed in a page, with the limits of a formula that do not flatten a curve."""
-    with plot_style():
-        return svg_text(_figure(trace, None, None, False, formula))
+    return draw_svg(lambda: _figure(trace, None, None, False, formula, cursor=True))
 
 
-def _figure(trace: Trace, limits: AxisLimits | None, of: Of | None, plane: bool, formula: Formula | None) -> Figure:
+def places_of(trace: Trace) -> list[float]:
+    """Where the positions of a trace are on the axis: its times, or the steps, one more where a loop returns."""
+    return [float(place) for place in trace.times or range(len(trace) + (trace.loop is not None))]
+
+
+def _figure(
+    trace: Trace, limits: AxisLimits | None, of: Of | None, plane: bool, formula: Formula | None, cursor: bool = False
+) -> Figure:
     items = [_closed(item, trace.loop) for item in trace_series(trace, of, formula)]
     known = {} if formula is None else limits_of(formula)
     if plane:
         drawn = known if limits is None else limits
-        return plane_of_trace(items, trace.loop, drawn, strict=limits is not None, times=trace.times)
-    figure, curves = _draw(items, trace)
+        return plane_of_trace(items, trace, drawn, strict=limits is not None)
+    figure, curves = _draw(items, trace, cursor)
     if limits is None:
         _draw_near(curves, known)
     else:
@@ -90,7 +94,7 @@ def _figure(trace: Trace, limits: AxisLimits | None, of: Of | None, plane: bool,
     return figure
 
 
-def _draw(items: Sequence[Series], trace: Trace) -> tuple[Figure, dict[str, Axes]]:
+def _draw(items: Sequence[Series], trace: Trace, cursor: bool) -> tuple[Figure, dict[str, Axes]]:
     """The panels, and those of them that are curves, by name."""
     there = [item for item in items if any(value is not None for value in item.values)]
     if not there:
@@ -98,15 +102,18 @@ def _draw(items: Sequence[Series], trace: Trace) -> tuple[Figure, dict[str, Axes
     shown = sorted(there[:MAX_PANELS], key=lambda item: item.is_text)
     curves = [item for item in shown if not item.is_text]
     figure, panels = panels_below([_height(item) for item in shown])
-    places = [float(place) for place in trace.times or range(len(trace) + (trace.loop is not None))]
+    places, failure = places_of(trace), failure_of(trace)
     for panel, item in zip(panels, shown, strict=True):
         _panel(panel, item, places)
     if trace.loop is not None:
         _mark_loop(panels, curves, trace.loop, len(trace))
     if trace.times is not None:
         measure_time(panels[-1])
-    span = places[-1] or 1.0
-    panels[-1].set_xlim(-0.02 * span, 1.02 * span)
+    if failure is not None:
+        _mark_failure(panels, failure, places[-1])
+    if cursor and len(trace) > 1:
+        _draw_cursor(panels, places[0 if failure is None else failure.position])
+    panels[-1].set_xlim(*axis_ends(places))
     figure.align_ylabels(panels)
     note_left_out(figure, len(there) - len(shown))
     return figure, {item.title: panel for panel, item in zip(panels, curves, strict=False)}
@@ -146,6 +153,27 @@ def _mark_loop(panels: Sequence[Axes], curves: Sequence[Series], loop: int, last
     where = panels[0].get_xaxis_transform()
     said = f"from step {last} on as from step {loop}, for ever"
     panels[0].text(last, 1.02, said, transform=where, ha="right", va="bottom", size=7, color=SOFT)
+
+
+def axis_ends(places: Sequence[float]) -> tuple[float, float]:
+    """From where to where the axis goes: a little beyond the first and the last position."""
+    span = places[-1] or 1.0
+    return -AXIS_MARGIN * span, (1 + AXIS_MARGIN) * span
+
+
+def _mark_failure(panels: Sequence[Axes], failure: Failure, last: float) -> None:
+    """A line through all panels where the claim is broken, named above the first."""
+    for panel in panels:
+        panel.axvline(failure.place, color=LIMIT, linewidth=4, alpha=0.25, zorder=1)
+    side: Any = {"ha": "right" if 2 * failure.place > last else "left", "va": "bottom", "size": 7, "color": LIMIT}
+    across = panels[0].get_xaxis_transform()
+    panels[0].text(failure.place, 1.02, f"fails at {failure.name}", transform=across, **side)
+
+
+def _draw_cursor(panels: Sequence[Axes], place: float) -> None:
+    """A line that the slider of a page moves (`report.slider`)."""
+    for panel in panels:
+        panel.axvline(place, color=SOFT, linewidth=0.8, zorder=6, gid=CURSOR)
 
 
 def _draw_near(curves: Mapping[str, Axes], limits: Mapping[str, Iterable[float]]) -> None:

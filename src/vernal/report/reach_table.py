@@ -35,7 +35,7 @@ def reach_columns(sets: ReachableSets) -> list[Column]:
     chosen = shown_steps(len(sets.steps) - 1) if sets.timed is None else range(len(sets.steps))
     columns = [Column("step", [str(t) for t in chosen]) if sets.timed is None else Column("time", _times(sets))]
     for name in sets.of:
-        values = sets.bounds(name)
+        values = sets.values(name)
         columns.append(Column(name, cells([values[t] for t in chosen]), left=True))
     return columns
 
@@ -198,7 +198,7 @@ def frame_sets(sets: ReachableSets) -> Any:
     if sets.timed is not None:
         columns = {"from": [start for start, _ in sets.spans], "to": [end for _, end in sets.spans]}
     for name, sort in zip(sets.of, sets.sorts, strict=True):
-        values = sets.bounds(name)
+        values = sets.values(name)
         if sort.is_number:
             known = [value for value in values if isinstance(value, NumberBounds)]
             columns[f"{name} lower"] = [value.lower for value in known]

@@ -16,7 +16,9 @@ from vernal.report.figures import (
     INK,
     MAX_PANELS,
     AxisLimits,
+    draw_figure,
     draw_limits,
+    draw_svg,
     drawable,
     label_legend,
     limit_values,
@@ -25,9 +27,6 @@ from vernal.report.figures import (
     near_limits,
     note_left_out,
     panels_below,
-    plot_style,
-    save_figure,
-    svg_text,
     tone_of,
 )
 from vernal.report.planes import plane_of_runs
@@ -64,17 +63,12 @@ class RunPicture:
 
 def plot_runs(picture: RunPicture, file: str | Path | None = None) -> Any:
     """Draw how quantities spread over many runs: all, nine in ten, the median and a few runs; labels as shares."""
-    with plot_style():
-        figure = _figure(picture)
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: _figure(picture), file)
 
 
 def runs_svg(picture: RunPicture) -> str:
     """The same as an SVG element to embed in a page."""
-    with plot_style():
-        return svg_text(_figure(picture))
+    return draw_svg(lambda: _figure(picture))
 
 
 def _figure(picture: RunPicture) -> Figure:

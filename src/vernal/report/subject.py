@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vernal.engines.check import named_formula, parse_formula
 from vernal.errors import InputError
-from vernal.evidence.result import Result
+from vernal.evidence.result import VIOLATED, Result
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
@@ -42,6 +43,33 @@ def trace_formula(trace: Trace) -> Formula | None:
         case Result(task=Task()) as result:
             return formula_of(result)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The position at which a trace breaks its claim: how it is called, and its place on the axis of steps or time."""
+
+    position: int
+    place: float
+    name: str  # `step 3`, `t = 0.25`
+
+
+def failure_of(trace: Trace) -> Failure | None:
+    """Where a trace breaks the claim that it is evidence about; None of a witness, of a lasso, and where not known."""
+    match trace.about:
+        case Result(verdict=verdict, step=int(step)) if (
+            verdict is VIOLATED and trace.loop is None and trace.times is None
+        ):
+            return Failure(step, float(step), f"step {step}") if step < len(trace) else None
+        case Result(verdict=verdict, time=time) if verdict is VIOLATED and time is not None and trace.times is not None:
+            position = min(range(len(trace)), key=lambda one: abs(_time(trace, one) - Fraction(time)))
+            return Failure(position, time, f"t = {time:.6g}")
+    return None
+
+
+def _time(trace: Trace, position: int) -> Fraction:
+    assert trace.times is not None  # asked of trajectories alone
+    return trace.times[position]
 
 
 def trace_task(trace: Trace) -> Task:

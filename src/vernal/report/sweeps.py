@@ -34,7 +34,8 @@ def _tables(rows: Sequence[SweepRow]) -> list[tuple[str, list[Column]]]:
     made = []
     for name, title in dict.fromkeys((row.result.property, _asked(row)) for row in rows):
         own = [row for row in rows if (row.result.property, _asked(row)) == (name, title)]
-        made.append((title, _grid(own) if len(own[0].written) == 2 else _list(own)))
+        grid = len(own[0].written) == 2
+        made.append((f"{title}  ({_unit(own)})" if grid else title, _grid(own) if grid else _list(own)))
     return made
 
 
@@ -48,6 +49,12 @@ def cell_text(result: Result) -> str:
     if result.verdict is not UNKNOWN and result.margin is not None:
         return f"{result.verdict.value} {number(result.margin)}"
     return f"{result.verdict.value} {seconds(result.seconds)}"
+
+
+def _unit(rows: Sequence[SweepRow]) -> str:
+    """What stands beside the verdicts in the cells of a grid."""
+    bare = [row.result.verdict is UNKNOWN or row.result.margin is None for row in rows]
+    return "with seconds" if all(bare) else "with margin, or seconds" if any(bare) else "with margin"
 
 
 def _grid(rows: Sequence[SweepRow]) -> list[Column]:

@@ -69,10 +69,10 @@ def trace_columns(trace: Trace) -> list[Column]:
     return [steps, *(Column(item.title, item.cells(), item.is_text) for item in series(trace))]
 
 
-def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ", most: int = MOST_ROWS) -> str:
+def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ") -> str:
     """A trace to read on the screen; the middle of a long one is left out, and said to be."""
     columns = trace_columns(trace)
-    hidden = len(trace) - 2 * KEPT_ROWS if len(trace) > most else 0
+    hidden = len(trace) - 2 * KEPT_ROWS if len(trace) > MOST_ROWS else 0
     if hidden:
         columns = [Column(c.title, [*c.cells[:KEPT_ROWS], "...", *c.cells[-KEPT_ROWS:]], c.left) for c in columns]
     text = aligned(columns, width=width, indent=indent)

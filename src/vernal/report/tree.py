@@ -27,7 +27,7 @@ from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
 from vernal.printable import in_one_line
-from vernal.report.figures import INK, SOFT, new_figure, plot_style, save_figure
+from vernal.report.figures import INK, SOFT, draw_figure, new_figure
 from vernal.report.markup import as_drawn
 from vernal.report.values import number, scalar
 from vernal.run.threads import one_blas_thread
@@ -136,11 +136,7 @@ def plot_tree(
     if depth < 0:
         raise InputError(f"the depth of a tree has to be 0 or more, not {depth}")
     tree, asked = explored(system, formula, depth, tick=tick)
-    with plot_style():
-        figure = _draw(tree, system, as_drawn(text(asked)))
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: _draw(tree, system, as_drawn(text(asked))), file)
 
 
 # What is written ------------------------------------------------------------------------------------------------------

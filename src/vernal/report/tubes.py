@@ -19,7 +19,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Var
 from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
-from vernal.report.figures import AxisLimits, drawable, near_limits, plot_style, save_figure, svg_text
+from vernal.report.figures import AxisLimits, draw_figure, draw_svg, drawable, near_limits
 from vernal.report.flow_pictures import simulated_trajectories
 from vernal.report.phase import phase_figure
 from vernal.report.phase_parts import Portrait
@@ -49,18 +49,13 @@ def plot_sets(
     unknown = [name for name in limits or {} if name not in sets.of]
     if unknown:
         raise InputError(f"no expression is called {unknown[0]!r} here; limits go with {', '.join(sets.of)}")
-    with plot_style():
-        figure = _draw(sets, runs, dict(limits or {}), plane)
-        if file is not None:
-            save_figure(figure, file)
-    return figure
+    return draw_figure(lambda: _draw(sets, runs, dict(limits or {}), plane), file)
 
 
 def sets_svg(sets: ReachableSets, limits: Mapping[str, Sequence[float]] | None = None, *, plane: bool = True) -> str:
     """Reachable sets as an SVG element to embed in a page; limits far from the sets are left out."""
-    near = {name: _near(sets.bounds(name), values) for name, values in (limits or {}).items() if name in sets.of}
-    with plot_style():
-        return svg_text(_draw(sets, DRAWN_RUNS, near, plane))
+    near = {name: _near(sets.values(name), values) for name, values in (limits or {}).items() if name in sets.of}
+    return draw_svg(lambda: _draw(sets, DRAWN_RUNS, near, plane))
 
 
 def _near(values: Sequence[ReachedValue], limits: Sequence[float]) -> list[float]:
@@ -78,8 +73,9 @@ def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Fi
         return _phase(sets, sets.timed, sets.timed.pipe, runs)
     values, times = _simulated(sets, runs)
     if plane and any(polygon is not None for polygon in sets.polygons):
-        return plane_figure(SetPicture(sets.of, sets.sorts, _polygons(sets), values, times), limits)
-    return tube_figure(SetPicture(sets.of, sets.sorts, _bands(sets), values, times), limits)
+        shown = _finer(sets, POLYGONS, polygons=True)
+        return plane_figure(SetPicture(sets.of, sets.sorts, shown, values, times), limits)
+    return tube_figure(SetPicture(sets.of, sets.sorts, _finer(sets, BANDS, polygons=False), values, times), limits)
 
 
 def _simulated(sets: ReachableSets, runs: int) -> tuple[list[Floats], Floats | None]:
@@ -97,47 +93,40 @@ def _simulated(sets: ReachableSets, runs: int) -> tuple[list[Floats], Floats | N
 def _runs(sets: ReachableSets, runs: int) -> Runs | None:
     rng = np.random.default_rng(0)
     if sets.timed is not None:
-        return simulate_flow(sets.task.flow, runs, sets.timed.until, rng, corners=True)
-    return None if sets.system is None else simulate(sets.system, runs, len(sets.steps) - 1, rng, corners=True)
+        simulated = sets.task.model.motion.automaton is None
+        return simulate_flow(sets.task.model, runs, sets.timed.until, rng, corners=True) if simulated else None
+    return None if sets.task is None else simulate(sets.task.system, runs, len(sets.steps) - 1, rng, corners=True)
 
 
 # Flows ----------------------------------------------------------------------------------------------------------------
 
 
-def _bands(sets: ReachableSets) -> Sequence[ReachedStep]:
-    """The steps; of a flow more and shorter spans of time than a table has."""
+def _finer(sets: ReachableSets, spans: int, *, polygons: bool) -> Sequence[ReachedStep]:
+    """The steps; of a flow more and shorter spans of time than a table has, with polygons where asked for."""
     if sets.timed is None or sets.timed.pipe is None:
         return sets.steps
     with np.errstate(all="ignore"):
-        known = SegmentValues(sets.task.flow, sets.timed.pipe)
-        return known.bounds(sets.expressions, np.linspace(0.0, sets.spans[-1][1], BANDS + 1))
-
-
-def _polygons(sets: ReachableSets) -> Sequence[ReachedStep]:
-    """The same with polygons."""
-    if sets.timed is None or sets.timed.pipe is None:
-        return sets.steps
-    with np.errstate(all="ignore"):
-        known = SegmentValues(sets.task.flow, sets.timed.pipe)
-        return known.steps(sets.expressions, np.linspace(0.0, sets.spans[-1][1], POLYGONS + 1))
+        known = SegmentValues(sets.task.model, sets.timed.pipe)
+        ends = np.linspace(0.0, sets.spans[-1][1], spans + 1)
+        return (known.steps if polygons else known.bounds)(sets.expressions, ends)
 
 
 def _are_variables(sets: ReachableSets) -> bool:
     """Whether two different variables of a flow were asked for."""
-    if loop_of(sets.task.flow) is not None:  # of which the rates are no field in two variables
+    if loop_of(sets.task.model) is not None:  # of which the rates are no field in two variables
         return False
     return len(sets.expressions) == len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(
-        sets.task.flow.vars
+        sets.task.model.vars
     )
 
 
 def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) -> Figure:
     """The phase portrait of a flow with its flowpipe, and what its properties ask of it."""
-    flow, network = sets.task.flow, timed.abstraction
+    flow, network = sets.task.model, timed.abstraction
     asked = [asked_sets_of(flow, formula) for formula in sets.task.properties.values()]
     portrait = Portrait(
         flow,
-        None if network is None else network.automaton,
+        flow.motion.automaton if network is None else network.automaton,
         pipe,
         simulated_trajectories(flow, timed.until, runs),
         AskedSets(tuple(bad for one in asked for bad in one.bad), tuple(goal for one in asked for goal in one.goal)),

@@ -80,11 +80,11 @@ def _watched(work: Callable[[], T], budget: Budget, grace: float) -> T:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _state.working and not is_finishing() and not _is_delicate(frame):
+    if _state.working and not is_finishing() and not is_delicate(frame):
         raise Interrupted(_state.reason)
 
 
-def _is_delicate(frame: FrameType | None) -> bool:
+def is_delicate(frame: FrameType | None) -> bool:
     """Whether what is interrupted would be lost, or left half done for good: a callback of Python, or an import."""
     while frame is not None and frame.f_code is not _watched.__code__:
         if frame.f_code.co_name in CALLBACKS or frame.f_code.co_filename.startswith(IMPORTS):

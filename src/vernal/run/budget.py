@@ -23,6 +23,7 @@ def silent(message: str, fraction: float | None) -> None:
 
 
 TIMEOUT = "timeout after"  # how the reason begins where the time is up, of everything or of a part
+NO_SECONDS = 0.005  # a share of less is not said in seconds
 SECONDS_PER_LOOK = 0.02  # seconds between two looks at the memory in use, which cost as much as a hundred at the clock
 
 
@@ -58,6 +59,10 @@ class Budget:
         """Whether the time ran out, here or in a part: with more of it, more might have been found."""
         return bool(self.stops) or self.left <= 0
 
+    def cut_since(self, before: int) -> str | None:
+        """The reason of a time that ran out since there were so many: what follows was not tried to its end."""
+        return next(iter(self.stops[before:]), None)
+
     def apart(self) -> Budget:
         """The same limits, with an account of its own of what is cut short."""
         return replace(self, stops=[])
@@ -88,15 +93,20 @@ class Budget:
     @property
     def given(self) -> str:
         """The time there was, in words."""
-        return f"{self.timeout:.3g} s" if self.share is None else f"its share of {max(self.share, 0):.2g} s"
+        if self.share is None:
+            return f"{self.timeout:.3g} s"
+        return "what was left" if self.share < NO_SECONDS else f"its share of {self.share:.2g} s"
+
+    def ran_out(self) -> str:
+        """Account for a time that ran out, here or in what was asked with it; the reason to say."""
+        self.stops.append(f"{TIMEOUT} {self.given}")
+        return self.stops[-1]
 
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""
         now = self.clock()
         if self.timeout is not None and now - self.started >= self.timeout:
-            reason = f"{TIMEOUT} {self.given}"
-            self.stops.append(reason)
-            raise Stopped(reason)
+            raise Stopped(self.ran_out())
         if self.memory is not None and now - self._weighed >= SECONDS_PER_LOOK:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
                 raise Stopped(beyond(self.memory))

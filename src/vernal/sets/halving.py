@@ -13,9 +13,10 @@ from fractions import Fraction
 from vernal.model.expr import Component, Div, Expr, Mul, Nonlinear, Pow
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
+from vernal.sets.cutting import CuttingLimits
 
 MAX_ROUNDS = 12  # of several dimensions: each halves what is left open
-ROUNDS_TO_CLOSE_MOST = 3  # rounds after which most of the initial set should be closed
+CUTS_TO_CLOSE_MOST = 2  # after which most of the initial set should be closed
 MAX_HALVES = 128
 NONLINEAR_ROUNDS = 60
 MAX_NONLINEAR_HALVES = 2048
@@ -41,7 +42,7 @@ class Halving:
     """Which starts are cut between rounds: real components, those first that have most to do with what is open."""
 
     def __init__(self, boxes: Sequence[Box], *, nonlinear: bool = False) -> None:
-        self.nonlinear, self.first = nonlinear, len(boxes)
+        self.nonlinear = nonlinear
         self.widths: dict[Component, Fraction] = {}
         for box in boxes:
             for var, entry in box.ends.items():
@@ -56,22 +57,19 @@ class Halving:
         return len(self.widths) > (0 if self.nonlinear else 1)
 
     @property
-    def rounds(self) -> int:
-        return NONLINEAR_ROUNDS if self.nonlinear else MAX_ROUNDS
+    def limits(self) -> CuttingLimits:
+        """How long starts are cut: where steps are nonlinear, as long as it goes."""
+        if self.nonlinear:
+            return CuttingLimits(rounds=NONLINEAR_ROUNDS, most=MAX_NONLINEAR_HALVES)
+        return CuttingLimits(rounds=MAX_ROUNDS, most=MAX_HALVES, trial=CUTS_TO_CLOSE_MOST)
 
     @property
     def walks(self) -> int | None:
         """How many suspicions of a round are replayed; None is all of them."""
         return NONLINEAR_WALKS if self.nonlinear else None
 
-    def is_vain(self, number: int, count: int) -> bool:
-        """Whether so many boxes after so many rounds show that halving does not help."""
-        return not self.nonlinear and number >= ROUNDS_TO_CLOSE_MOST and 2 * count > self.first << number
-
-    def is_much(self, boxes: Sequence[Box]) -> bool:
-        """Whether there are too many boxes to go on, or one so narrow that only a margin of zero keeps it open."""
-        if len(boxes) > (MAX_NONLINEAR_HALVES if self.nonlinear else MAX_HALVES):
-            return True
+    def is_fine(self, boxes: Sequence[Box]) -> bool:
+        """Whether one is so narrow that only a margin of zero keeps it open, which exact arithmetic cannot settle."""
         return self.nonlinear and any(
             0 < width < MIN_WIDTH_SHARE for box in boxes for width in self._relative(box).values()
         )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from vernal.interpret.discrete.initial_states import start_boxes
-from vernal.logic.direction import Direction
 from vernal.model.initial import Box
 from vernal.model.system import Model
 
@@ -16,30 +15,24 @@ EFFORT = 50_000  # boxes looked at in search of those that constraints leave
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes that cover the initial set; EXACT if they are it (constraints by `where` are not in them)."""
+    """Boxes that cover the initial set; constraints by `where` are not in them."""
 
     boxes: tuple[Box, ...]
-    direction: Direction
+    are_starts: bool  # whether all their states are initial ones
     are_hulls: bool = False  # of more starts than there may be boxes: they have states that no constraint excludes
-
-    @property
-    def are_starts(self) -> bool:
-        """Whether all their states are initial ones."""
-        return self.direction is Direction.EXACT
 
 
 def initial_boxes(system: Model, limit: int = MAX_BOXES) -> Boxes:
     """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
     initial = system.initial
     if not initial.where and initial.is_convex:
-        return Boxes((initial.hull,), Direction.EXACT)
+        return Boxes((initial.hull,), are_starts=True)
     solved = start_boxes(initial, most=limit, effort=EFFORT)
     if solved is not None and len(solved):
         parts = list(islice(chain.from_iterable(p.alternatives() for p in solved.alternatives(initial)), limit + 1))
         if len(parts) <= limit:
-            return Boxes(tuple(part.hull for part in parts), Direction.OVER, not initial.where)
+            return Boxes(tuple(part.hull for part in parts), are_starts=False, are_hulls=not initial.where)
     few = 0 < initial.count <= limit
     alternatives = initial.alternatives() if few and not initial.is_convex else [initial]
     exact = few and not initial.where
-    direction = Direction.EXACT if exact else Direction.OVER
-    return Boxes(tuple(part.hull for part in alternatives), direction, not exact and not initial.where)
+    return Boxes(tuple(part.hull for part in alternatives), exact, are_hulls=not exact and not initial.where)

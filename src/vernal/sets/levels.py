@@ -225,6 +225,25 @@ class Levels:
         return None
 
 
+@dataclass(frozen=True, eq=False)
+class OpenRows:
+    """Those boxes of some levels that stay open."""
+
+    levels: Levels
+    rows: list[int]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def boxes(self) -> list[Box]:
+        return [self.levels.boxes[row] for row in self.rows]
+
+    def weights(self) -> list[ComponentWeights]:
+        """How much the components of each have to do with what is open."""
+        return self.levels.weights(self.rows)
+
+
 def literals(formula: Formula) -> Formula:
     """Negation normal form with negations inside the atoms, so that a lower bound of each bounds the whole."""
 

@@ -4,6 +4,9 @@ A *node* is a set of states at one position with what is asked there; the nodes 
 What a node comes to is a *step* to a node that contains where it goes, by the options named and under the decisions
 assumed, or an *end* at which nothing more is asked or the formula seems to fail. Together the steps and ends of a node
 account for all of its states, whatever is drawn: so no end that fails is a proof, as far as no set was left out.
+
+In continuous time a node has a span of time: it contains the states in which paths from its parent are during it, and
+its steps lead to the spans that follow. So the nodes of one position are the set there and the tube until the next.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ class SetNode:
     owed: Obligation  # what is asked of its states, a number in the search's table of obligations
     discrete: DiscreteState
     numbers: TrailedSets
+    span: tuple[float, float] | None = None  # of time, ends included; None in steps
 
     @property
     def box(self) -> tuple[Floats, Floats]:
@@ -88,6 +92,13 @@ class SetEnd(NamedTuple):
     decided: Assumptions
 
 
+class DecidedStates(Protocol):
+    """States at a position that were divided by decisions."""
+
+    @property
+    def asked(self) -> Assumptions: ...
+
+
 class Recorder:
     """The events of a search. This base class ignores them; `SetGraph` keeps them."""
 
@@ -100,7 +111,12 @@ class Recorder:
     def moved(self, states: Position[T], children: Indices, draws: tuple[str, ...]) -> None:
         """Sets that take a step."""
 
-    def closed(self, states: Position[T], which: Sequence[int] | Indices, kept: bool) -> None:
+    def followed(
+        self, stage: Stage, discrete: DiscreteState, sets: TrailedSets, spans: Floats, before: Indices
+    ) -> None:
+        """Sets that are passed during spans of time, each after the set of the trail before; -1: after none."""
+
+    def closed(self, states: DecidedStates, which: Sequence[int] | Indices, kept: bool) -> None:
         """Trails of which nothing more is asked, or which seem to fail."""
 
 
@@ -119,10 +135,22 @@ class SetGraph(Recorder):
     _into: dict[int, int] = field(default_factory=dict)  # a trail that was given up, to the one it is part of now
 
     def reached(self, stage: Stage, states: Position[T]) -> None:
-        sets, room = states.batch, self.most - sum(node.t == stage.t for node in self.nodes.values())
-        for row in range(min(room, len(sets))):
+        self._enter(stage, states.discrete, states.batch, [None] * len(states.batch))
+
+    def followed(
+        self, stage: Stage, discrete: DiscreteState, sets: TrailedSets, spans: Floats, before: Indices
+    ) -> None:
+        self._enter(stage, discrete, sets, [(start, end) for start, end in spans.tolist()])
+        pairs = zip(before.tolist(), sets.trail.tolist(), strict=True)
+        self._steps += [SetStep(*pair, (), (), ()) for pair in pairs if pair[0] in self.nodes]
+
+    def _enter(
+        self, stage: Stage, discrete: DiscreteState, sets: TrailedSets, spans: Sequence[tuple[float, float] | None]
+    ) -> None:
+        room = max(0, self.most - sum(node.t == stage.t for node in self.nodes.values()))
+        for row, span in enumerate(spans[:room]):
             trail = int(sets.trail[row])
-            self.nodes[trail] = SetNode(trail, stage.t, stage.owed, states.discrete, sets.rows(np.array([row])))
+            self.nodes[trail] = SetNode(trail, stage.t, stage.owed, discrete, sets.rows(np.array([row])), span)
         if len(sets) > room:
             self.left_out[stage.t] += len(sets) - room
             if self.left_out[stage.t] > TOO_MANY:
@@ -137,7 +165,7 @@ class SetGraph(Recorder):
         pairs = zip(states.batch.trail.tolist(), children.tolist(), strict=True)
         self._steps += [SetStep(*pair, states.taken, draws, states.asked) for pair in pairs if pair[0] in self.nodes]
 
-    def closed(self, states: Position[T], which: Sequence[int] | Indices, kept: bool) -> None:
+    def closed(self, states: DecidedStates, which: Sequence[int] | Indices, kept: bool) -> None:
         trails = np.asarray(which).tolist()
         self.ends += [SetEnd(trail, kept, states.asked) for trail in trails if trail in self.nodes]
 
@@ -146,7 +174,8 @@ class SetGraph(Recorder):
     @property
     def initial(self) -> list[SetNode]:
         """The sets that cover the initial states."""
-        return [node for node in self.nodes.values() if node.t == 0]
+        children = {step.child for step in self._steps}
+        return [node for node in self.nodes.values() if node.t == 0 and node.trail not in children]
 
     @property
     def steps(self) -> list[SetStep]:

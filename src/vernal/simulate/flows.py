@@ -108,6 +108,7 @@ class FlowSimulator:
         self.flow, self.model, self.time = flow, flow, Fraction(time)
         self.changes = [self.time * k / stretches for k in range(stretches)]  # when disturbances may change
         self.times = positions(time, stretches, more)
+        self.columns, self.steps = stretches - 1, len(self.times) - 1
         if not np.isfinite(self.times).all():
             raise BeyondFloats("the time is beyond all floats; try other units")
         middles = (self.times[1:] + self.times[:-1]) / 2
@@ -119,7 +120,7 @@ class FlowSimulator:
 
     def run(self, plan: Plan, tick: Tick = idle) -> Runs:
         """The trajectories a plan makes; its decisions have a column for each stretch of time."""
-        count, last = plan.runs, len(self.times) - 1
+        count, last = plan.runs, self.steps
         states = np.full((count, last + 1, len(self.flow.state)), np.nan)
         states[:, 0] = np.stack([plan.first[var] for var in self.flow.vars], axis=1)
         lengths = np.ones(count, np.intp)
@@ -142,7 +143,7 @@ class FlowSimulator:
         given: Mapping[Decision, Floats] = {node: array[:, columns] for node, array in plan.decisions.items()}
         state = {variable.name: states[:, :, i] for i, variable in enumerate(self.flow.state)}
         spread = Plan(plan.first, given)
-        return Runs(self.flow, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
+        return Runs(self.flow, spread, state, {}, {}, lengths, self.steps, self.times)
 
     def _inside(self, states: Floats) -> NDArray[np.bool_]:
         return np.asarray(((states >= self.lower) & (states <= self.upper)).all(axis=1))

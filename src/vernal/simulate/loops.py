@@ -49,6 +49,7 @@ class LoopSimulator:
         self.stops = self._stops(flow.grid, more)
         self.slots = [(time, side) for time in self.stops for side in self._sides(time)]
         self.times = np.array([nearest(time) for time, _ in self.slots])
+        self.columns, self.steps = len(self.changes) - 1, len(self.slots) - 1
         if not np.isfinite(self.times).all():
             raise BeyondFloats("the time is beyond all floats; try other units")
         self.integrator = Integrator(flow)
@@ -56,11 +57,6 @@ class LoopSimulator:
         self._enabled = concrete.compile([self.plant.enabled])
         ends = [(v.var, nearest(low), nearest(high)) for v, (low, high) in zip(flow.state, flow.region, strict=True)]
         self._region = ends[: len(self.model.state)]
-
-    @property
-    def stretches(self) -> int:
-        """How many columns the decisions of a plan have."""
-        return len(self.changes)
 
     def _stops(self, grid: Fraction, more: Iterable[Fraction]) -> list[Fraction]:
         parts = max(1, -(-POSITIONS // len(self.changes)))
@@ -159,4 +155,4 @@ class LoopSimulator:
                 parts = [seen[var] for var in own.get(agent.name, ())]
                 if parts:
                     actions[name] = np.stack(parts, axis=-1) if agent.action.shape else parts[0]
-        return Runs(self.model, spread, state, actions, {}, lengths, len(self.slots) - 1, self.times)
+        return Runs(self.model, spread, state, actions, {}, lengths, self.steps, self.times)

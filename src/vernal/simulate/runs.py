@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,26 +111,38 @@ def simulate(
     system: Model, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
 ) -> Runs:
     """Random runs: uniform initial states, draws and ties; centre and corners of the initial set first if asked."""
-    return Simulator(system, steps).run(random_plan(system, runs, steps, rng, corners=corners, tick=tick), tick)
+    return StepSimulator(system, steps).run(random_plan(system, runs, steps, rng, corners=corners, tick=tick), tick)
 
 
 # Running --------------------------------------------------------------------------------------------------------------
 
 
-class Simulator:
+class Simulator(Protocol):
+    """Runs plans of a model, whatever moves it: steps (here), a flow, or a loop that samples one."""
+
+    model: Model  # whose initial states and decisions a plan has
+    columns: int  # positions of a decision in a plan, less one
+    steps: int  # positions of a run, less one
+
+    def run(self, plan: Plan, tick: Tick = idle) -> Runs:
+        """The runs a plan makes; `tick` is called on the way and may stop it by raising."""
+        ...
+
+
+class StepSimulator:
     """A compiled step, walked as often as needed."""
 
     def __init__(self, system: Model, steps: int) -> None:
-        self.system, self.steps = system, steps
+        self.model, self.steps, self.columns = system, steps, steps
         self.act, self.move = system.step.once(_programs)
 
     def run(self, plan: Plan, tick: Tick = idle) -> Runs:
-        """The runs a plan makes; `tick` is called at every step and may stop the walk by raising."""
-        step, runs = self.system.step, plan.runs
+        """The runs a plan makes."""
+        step, runs = self.model.step, plan.runs
         state = {var.name: np.full((runs, self.steps + 1), np.nan) for var in step.state}
         memory = {var: np.full((runs, self.steps + 1, *var.shape), np.nan) for var in step.memory}
         actions = {n: np.full((runs, self.steps + 1, *x.shape), np.nan) for n, x in step.actions.items()}
-        made = Runs(self.system, plan, state, actions, memory, np.full(runs, self.steps + 1), self.steps)
+        made = Runs(self.model, plan, state, actions, memory, np.full(runs, self.steps + 1), self.steps)
         alive = np.ones(runs, bool)
         now: list[NDArray[np.generic]] = [np.asarray(plan.first[var]) for var in step.inputs]
         for t in range(self.steps + 1):

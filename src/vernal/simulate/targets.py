@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,22 @@ from vernal.model.expr import Expr, Role
 from vernal.model.system import Model
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied
+
+MarginTable = Sequence[Mapping[Expr, Floats]]  # for each position, the margins of atoms on all runs
+
+
+def path_margins(formula: Formula, window: Formula, table: MarginTable, lengths: NDArray[np.intp]) -> Floats:
+    """The margin on each run: of `window` where it has all positions, of the formula where it ends before."""
+    result = np.full(len(lengths), np.inf)
+    for length in np.unique(lengths[lengths > 0]):
+        rows = lengths == length
+        found = margins(window if length == len(table) else formula, partial(_read, table, rows), int(length))
+        result[rows] = np.broadcast_to(found, int(rows.sum()))
+    return result
+
+
+def _read(table: MarginTable, rows: NDArray[np.bool_], atom: Expr, t: int) -> Floats:
+    return table[t][atom][rows]
 
 
 class Target:
@@ -35,17 +52,9 @@ class Target:
     def margins(self, runs: Runs) -> Floats:
         """One number for each run; not finite numbers count as far from any violation."""
         table = [self._position(runs, t) for t in range(runs.steps + 1)]
-        result = np.full(runs.plan.runs, np.inf)
-        for length in np.unique(runs.lengths):
-            rows = runs.lengths == length
-            formula = self.window if length == runs.steps + 1 else self.formula
-            found = margins(formula, self._reader(table, rows), int(length))
-            result[rows] = np.broadcast_to(found, int(rows.sum()))
+        result = path_margins(self.formula, self.window, table, runs.lengths)
         result[np.isnan(result) | ~satisfied(self.system, runs.plan.first)] = np.inf
         return result
-
-    def _reader(self, table: list[dict[Expr, Floats]], rows: NDArray[np.bool_]) -> Callable[[Expr, int], Floats]:
-        return lambda atom, t: table[t][atom][rows]
 
     def _position(self, runs: Runs, t: int) -> dict[Expr, Floats]:
         inputs = runs.inputs(t)

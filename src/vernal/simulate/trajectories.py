@@ -11,24 +11,18 @@ import numpy as np
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
-from vernal.model.tick import Tick, idle
 from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.loops import LoopSimulator
-from vernal.simulate.runs import Plan, Runs, random_plan
+from vernal.simulate.runs import Runs, Simulator, random_plan
 
 
-class TrajectorySimulator(Protocol):
+class TrajectorySimulator(Simulator, Protocol):
     """Runs plans through continuous time; a plan has a column for each stretch of time between `changes`."""
 
     flow: Model  # over whose variables formulas are
-    model: Model  # whose initial states and decisions a plan has
     time: Fraction
     times: Floats
     changes: list[Fraction]
-
-    def run(self, plan: Plan, tick: Tick = idle) -> Runs:
-        """The trajectories a plan makes."""
-        ...
 
 
 def simulator_of(flow: Model, time: Fraction | float, more: Iterable[Fraction] = ()) -> TrajectorySimulator:
@@ -43,8 +37,7 @@ def simulate_flow(
 ) -> Runs:
     """Random trajectories: uniform initial states and draws; centre and corners of the initial set if asked."""
     simulator = simulator_of(flow, time)
-    plan = random_plan(simulator.model, runs, len(simulator.changes) - 1, rng, corners=corners)
-    return simulator.run(plan)
+    return simulator.run(random_plan(simulator.model, runs, simulator.columns, rng, corners=corners))
 
 
 def column(runs: Runs, name: str) -> Floats:

@@ -186,19 +186,3 @@ class ReluSolver(Protocol):
     ) -> ReluBounds | None:
         """Ends of all columns that hold at every point; None where there is none, or nothing was found in time."""
         ...
-
-
-def violation(problem: MilpProblem, point: Floats) -> float:
-    """By how much a point misses the rows, bounds and integrality it should meet; 0 if it meets all."""
-    integral = np.abs(point - np.round(point))[problem.integer]
-    products = problem.values * point[problem.indices]
-    sums = np.zeros(problem.rows)
-    np.add.at(sums, np.repeat(np.arange(problem.rows), np.diff(problem.starts)), products)
-    misses = (
-        problem.lower - point,
-        point - problem.upper,
-        problem.row_lower - sums,
-        sums - problem.row_upper,
-        integral,
-    )
-    return max(0.0, *(float(miss.max(initial=0.0)) for miss in misses))

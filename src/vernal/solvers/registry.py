@@ -11,6 +11,19 @@ from vernal.solvers.base import Capabilities, MilpSolver, ReluSolver, SmtSolver
 
 
 @dataclass(frozen=True, slots=True)
+class SolverKind:
+    """What a solver is for: a field of its entry, and what is said of a solver that has none."""
+
+    name: str
+    lacks: str
+
+
+PROGRAMS = SolverKind("target", "solves no mixed-integer programs")
+THEORIES = SolverKind("smt", "decides no satisfiability modulo theories")
+NETWORKS = SolverKind("relus", "is not made for ReLU networks")
+
+
+@dataclass(frozen=True, slots=True)
 class SolverEntry:
     """A solver Vernal knows: how it is imported, how it is distributed, and which extra brings it."""
 
@@ -33,28 +46,11 @@ class SolverEntry:
         except metadata.PackageNotFoundError:
             return "unknown version"
 
-    def load(self) -> MilpSolver:
-        """The solver; says which extra brings it where it is missing."""
-        if self.target is None:
-            raise NameUnknown(f"{self.name} solves no mixed-integer programs{nearest(self.name, names())}")
-        solver: MilpSolver = self._adapter(self.target)
-        return solver
-
-    def load_smt(self) -> SmtSolver:
-        """The solver of satisfiability modulo theories."""
-        if self.smt is None:
-            raise NameUnknown(f"{self.name} decides no satisfiability modulo theories{nearest(self.name, smt_names())}")
-        solver: SmtSolver = self._adapter(self.smt)
-        return solver
-
-    def load_relus(self) -> ReluSolver:
-        """The solver of ReLU networks."""
-        if self.relus is None:
-            raise NameUnknown(f"{self.name} is not made for ReLU networks{nearest(self.name, relu_names())}")
-        solver: ReluSolver = self._adapter(self.relus)
-        return solver
-
-    def _adapter(self, target: str) -> Any:
+    def load(self, kind: SolverKind) -> Any:
+        """The adapter of that kind; says which extra brings the solver where it is missing."""
+        target = getattr(self, kind.name)
+        if target is None:
+            raise NameUnknown(f"{self.name} {kind.lacks}{nearest(self.name, names(kind))}")
         module, _, cls = target.partition(":")
         try:
             return getattr(import_module(module), cls)()
@@ -87,51 +83,41 @@ DEFAULT = "highs"
 DEFAULT_SMT = "z3"
 
 
-def names() -> list[str]:
-    """The solvers of mixed-integer programs, the default first."""
-    return [backend.name for backend in BACKENDS if backend.target is not None]
+def names(kind: SolverKind = PROGRAMS) -> list[str]:
+    """The solvers of a kind, the default first."""
+    return [backend.name for backend in BACKENDS if getattr(backend, kind.name) is not None]
 
 
 def installed() -> list[str]:
-    """Those of them that are here."""
+    """The solvers of mixed-integer programs that are here."""
     return [b.name for b in BACKENDS if b.target is not None and b.version is not None]
 
 
-def smt_names() -> list[str]:
-    """The solvers of satisfiability modulo theories, the default first."""
-    return [backend.name for backend in BACKENDS if backend.smt is not None]
+def _found(name: str, kind: SolverKind) -> Any:
+    for backend in BACKENDS:
+        if backend.name == name:
+            return backend.load(kind)
+    raise NameUnknown(f"there is no solver {name!r}{nearest(name, names(kind))}")
 
 
 def find_smt(name: str = DEFAULT_SMT) -> SmtSolver:
     """The solver of satisfiability modulo theories of this name."""
-    for backend in BACKENDS:
-        if backend.name == name:
-            return backend.load_smt()
-    raise NameUnknown(f"there is no solver {name!r}{nearest(name, smt_names())}")
-
-
-def relu_names() -> list[str]:
-    """The solvers of ReLU networks."""
-    return [backend.name for backend in BACKENDS if backend.relus is not None]
+    solver: SmtSolver = _found(name, THEORIES)
+    return solver
 
 
 def find_relus(name: str) -> ReluSolver:
     """The solver of ReLU networks of this name."""
-    for backend in BACKENDS:
-        if backend.name == name:
-            return backend.load_relus()
-    raise NameUnknown(f"there is no solver {name!r}{nearest(name, relu_names())}")
+    solver: ReluSolver = _found(name, NETWORKS)
+    return solver
 
 
 def find(name: str = DEFAULT, need: Capabilities | None = None) -> MilpSolver:
-    """The solver of this name; refused where it cannot do what is needed."""
-    for backend in BACKENDS:
-        if backend.name == name:
-            solver = backend.load()
-            if need is not None and not _covers(solver.can, need):
-                raise NameUnknown(f"the solver {name!r} cannot do what is asked of it; needed: {need}")
-            return solver
-    raise NameUnknown(f"there is no solver {name!r}{nearest(name, names())}")
+    """The solver of mixed-integer programs of this name; refused where it cannot do what is needed."""
+    solver: MilpSolver = _found(name, PROGRAMS)
+    if need is not None and not _covers(solver.can, need):
+        raise NameUnknown(f"the solver {name!r} cannot do what is asked of it; needed: {need}")
+    return solver
 
 
 def _covers(can: Capabilities, need: Capabilities) -> bool:

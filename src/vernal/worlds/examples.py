@@ -6,6 +6,7 @@ They stand in `examples/` of the repository and in `vernal/examples` of an insta
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,14 @@ def write(example: Example, folder: Path, *, force: bool = False) -> list[Path]:
         if file in differing or not file.exists():
             write_bytes(file, content)
     return list(contents)
+
+
+def command_writing(file: Path) -> str | None:
+    """The command that writes a file which is not there; None if no example has it."""
+    folder, name = file.parent.parent, file.parent.name
+    if not any(name == example.name and file.name in (one.name for one in example.files) for example in shipped()):
+        return None
+    return f"vernal example {name}" + ("" if folder == Path("examples") else f" {shlex.quote(str(folder))}")
 
 
 def _home() -> Path:

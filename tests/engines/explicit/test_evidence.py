@@ -21,7 +21,7 @@ def answer(model: str, formula: str) -> Result:
 
 def path(result: Result) -> list[int]:
     assert result.trace is not None
-    return [int(next(iter(step.state.values()))) for step in result.trace.steps]  # type: ignore[arg-type]
+    return [int(next(iter(step.state.values()))) for step in result.trace.steps]
 
 
 def test_a_bad_prefix_is_shortest() -> None:
@@ -71,8 +71,8 @@ def test_a_fair_lasso_goes_through_everything_it_promises() -> None:
     result = answer(SIGNALS, formula)
     assert result.trace is not None
     loop = result.trace.steps[result.trace.loop :]
-    assert {int(step.state["light"]) for step in loop} == {0, 1}  # type: ignore[arg-type]
-    assert {int(step.state["waiting"]) for step in loop} == {0, 1}  # type: ignore[arg-type]
+    assert {int(step.state["light"]) for step in loop} == {0, 1}
+    assert {int(step.state["waiting"]) for step in loop} == {0, 1}
 
 
 @pytest.mark.parametrize(

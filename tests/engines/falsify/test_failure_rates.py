@@ -15,12 +15,13 @@ from tests.run.test_budget import Hours
 from tests.systems import countdown, counter, make, wanderer
 from vernal.engines.check import parse_formula
 from vernal.engines.falsify import simulation
-from vernal.engines.falsify.failure_rates import RunShare, share_of, truth_on_runs
+from vernal.engines.falsify.failure_rates import PathJudge, RunJudge, RunShare, share_of, truth_on_runs
 from vernal.engines.falsify.simulation import simulate
 from vernal.errors import InputError, Stopped
 from vernal.evidence.confirm import truth
 from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.system import System
@@ -38,6 +39,10 @@ def asked(system: System, text: str) -> Formula:
     return parse_formula(Task(system), text)
 
 
+def judge_of(system: System, claimed: Formula) -> PathJudge:
+    return PathJudge(Question(system, claimed))
+
+
 @pytest.mark.parametrize(
     ("text", "failing", "keeping"),
     [
@@ -52,20 +57,20 @@ def asked(system: System, text: str) -> Formula:
     ],
 )
 def test_shares_of_a_counter(text: str, failing: int, keeping: int) -> None:
-    share = share_of(runs_of(counter()), asked(counter(), text), None, Budget())
+    share = share_of(judge_of(counter(), asked(counter(), text)), runs_of(counter()), Budget())
     assert (len(share.failing), share.keeping) == (failing, keeping)
     assert (share.trace is not None) == bool(failing)
 
 
 def test_claims_of_some_path_are_not_for_runs() -> None:
-    share = share_of(runs_of(counter()), asked(counter(), "EF (x > 5)"), None, Budget())
+    share = share_of(judge_of(counter(), asked(counter(), "EF (x > 5)")), runs_of(counter()), Budget())
     assert not share.counts
     assert share.failing == ()
 
 
 def test_paths_that_end_are_judged_whole() -> None:
     system = countdown()
-    share = share_of(runs_of(system), asked(system, "F (n == -1)"), None, Budget())
+    share = share_of(judge_of(system, asked(system, "F (n == -1)")), runs_of(system), Budget())
     assert share.share == 1  # every path ends before
     assert share.trace is not None
     assert share.trace.complete
@@ -73,7 +78,7 @@ def test_paths_that_end_are_judged_whole() -> None:
 
 def test_undefined_atoms_decide_nothing() -> None:
     system = make({"x": (-1, 1)}, {"x": build.var("x")})
-    share = share_of(runs_of(system, steps=2), asked(system, "G[0,2] (sqrt(x) >= 0)"), None, Budget())
+    share = share_of(judge_of(system, asked(system, "G[0,2] (sqrt(x) >= 0)")), runs_of(system, steps=2), Budget())
     assert share.failing == ()
     assert 0 < share.keeping < 200
 
@@ -84,7 +89,7 @@ def test_every_confirmed_path_breaks_the_formula(loop: object, seed: int) -> Non
     rng = random.Random(seed)
     system: System = loop(rng)  # type: ignore[operator]
     claimed = formula(rng, system)
-    share = share_of(runs_of(system, 50, 6), claimed, None, Budget())
+    share = share_of(judge_of(system, claimed), runs_of(system, 50, 6), Budget())
     if share.trace is not None:
         path = claim_of(claimed).linear
         assert path is not None
@@ -116,9 +121,9 @@ def test_what_there_is_no_time_for_is_said_to_be_not_judged(judged: int, monkeyp
     """Every judgement takes a second of the clock; the runs are there all the same."""
     clock = Hours()
 
-    def slow(runs: Runs, formula: Formula, name: str | None, budget: Budget) -> RunShare:
+    def slow(judge: RunJudge, runs: Runs, budget: Budget) -> RunShare:
         clock.now += 1
-        return share_of(runs, formula, name, budget)
+        return share_of(judge, runs, budget)
 
     monkeypatch.setattr(simulation, "share_of", slow)
     system = counter()

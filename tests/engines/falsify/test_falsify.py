@@ -43,7 +43,7 @@ from vernal.model.expr import Expr, Function
 from vernal.model.sorts import INT
 from vernal.model.system import System
 from vernal.run.budget import Budget
-from vernal.simulate.runs import Simulator
+from vernal.simulate.runs import StepSimulator
 
 X, N = build.var("x"), build.var("n", INT)
 ALL, SOME = Quantifier.ALL, Quantifier.SOME
@@ -147,7 +147,7 @@ def test_equations_among_the_constraints_are_met_exactly() -> None:
     assert result.verdict is VIOLATED
     assert result.trace is not None
     first = result.trace.steps[0].state
-    assert first["x"] == first["y"] / 3  # type: ignore[operator]
+    assert first["x"] == first["y"] / 3
     assert ask(system, Next(Atom(X * 3 <= 4))).verdict is UNKNOWN
     assert ask(system, Next(Atom(X * 3 < 4))).verdict is VIOLATED
 
@@ -327,7 +327,7 @@ def test_children_stay_in_the_space() -> None:
             limit = 1 if len(node.args) == 2 and array.max() <= 1 else 2
             assert ((array >= 0) & (array <= limit)).all()
             assert array.shape == (plan.runs, 5)
-    Simulator(system, 4).run(made)
+    StepSimulator(system, 4).run(made)
 
 
 def test_copies_do_not_fill_the_population() -> None:

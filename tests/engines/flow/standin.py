@@ -17,6 +17,8 @@ from vernal.engines.registry import EngineEntry
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import trailed
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
@@ -85,7 +87,7 @@ def pipe(inside_until: float, until: float, variables: tuple[str, ...] = ("x", "
     size = len(variables)
     low, high = np.full((1, size), -1.0), np.full((1, size), 1.0)
     times = np.array([[0.0, until]])
-    return Flowpipe(variables, np.eye(size), times, low, high, np.array([-1]), inside_until, until)
+    return Flowpipe(variables, trailed(Template(np.eye(size)), low, high), times, inside_until, until)
 
 
 def proof(evidence: Flowpipe | None = None, direction: Direction = Direction.OVER) -> Knows:

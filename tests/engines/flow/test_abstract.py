@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import pytest
 
 import vernal as vn
 from tests.flow_cases import FLOW_ENGINES
+from tests.work import processor
+from vernal.engines.check import parse_formula
 from vernal.engines.flow.abstract import NeuralEngine
+from vernal.engines.flow.modes import ModeEngine
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.logic.question import Question
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.motion import Modes
 from vernal.reduce.neural import learned_modes, partition
+from vernal.reduce.neural.learned_modes import LearnedModes
 from vernal.sets.flow_starts import halved, start_boxes
 
 DECAY = vn.Flow(
@@ -137,3 +145,20 @@ def test_no_stage_is_called_like_an_engine() -> None:
     result = check(DECAY, "G[0,1] (x <= 1.001)")
     engines = {f"{name} seconds" for name in FLOW_ENGINES}
     assert not engines & result.statistics.keys()
+
+
+def of_modes(question: Question, seconds: float, **said: object) -> Known:
+    """What `modes` knows of a reduced question that went to another process, with something else said of its modes."""
+    travelled = pickle.loads(pickle.dumps(question.model))
+    assert isinstance(travelled.motion, Modes)
+    modes = replace(travelled.motion, **said)  # type: ignore[arg-type]
+    return ModeEngine().attempt(replace(question, model=replace(travelled, motion=modes)), processor(seconds))
+
+
+def test_the_reduced_question_says_all_that_is_known_of_the_flow() -> None:
+    """x begins at its lower end, which it never leaves: so that it is small at some time is proven, and not without."""
+    question = Question(ROOT, parse_formula(vn.Task(ROOT), "F[0.5,1] (x <= 0.1)"))
+    asked = next(iter(LearnedModes().apply(question, processor(20.0)))).question
+    assert isinstance(of_modes(asked, 20.0), Proof)
+    assert isinstance(of_modes(asked, 0.3, kept=()), Open)
+    assert isinstance(of_modes(asked, 0.3, may_block=True), Open)

@@ -113,7 +113,7 @@ def test_reasons_speak_of_the_claim_and_not_of_shares() -> None:
 
 def test_statistics_have_the_same_names() -> None:
     of_flow = check(read(DECAY), "G[0,2] (x <= 1.5)").statistics
-    of_steps = check(read(STEPS), "G[0,1] (sin(x)^2 + cos(x)^2 <= 1)", timeout=2).statistics  # stays open
+    of_steps = check(read(STEPS), "G[0,1] (sin(x)^2 + cos(x)^2 <= 1)", timeout=0.5).statistics  # stays open
     seconds = [{name for name in keys if name.split()[-1] == "seconds"} for keys in (of_flow, of_steps)]
     assert seconds[0] & seconds[1]
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from tests.interpret.flow.models import exponential, flow_of, jet, state, steam
 from tests.work import budget_of_looks, processor
@@ -15,6 +16,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import judge
 from vernal.evidence.result import Assurance
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.direction import Direction
 from vernal.logic.elaboration import formula
 from vernal.logic.question import Question
@@ -105,6 +107,69 @@ def test_cuts_decide_what_one_box_does_not() -> None:
     pipe_of(eventually)
 
 
+def test_segments_know_the_box_they_come_from() -> None:
+    """The segments of each box follow one another without a gap, from a box of its own to the horizon."""
+    pipe = pipe_of(attempt(jet(), "G[0,1] x <= 0.501"))
+    assert len(pipe.starts) > 1
+    first = pipe.times[:, 1] == 0
+    assert sorted(pipe.sets.trail[first]) == list(range(len(pipe.starts)))
+    for box in range(len(pipe.starts)):
+        times = pipe.times[pipe.sets.trail == box]
+        assert (times[1:, 0] == times[:-1, 1]).all()
+        assert times[-1, 1] >= 1
+
+
+def test_steps_follow_the_field_and_not_the_horizon() -> None:
+    """A circle, 48 times: a step is a share of a turn, however long the time; one box is enough."""
+    circle = flow_of({X: Y, Y: -X}, [("0.9", 1), (0, "0.1")], [(-2, 2), (-2, 2)])
+    known = attempt(circle, "G[0,300] (x <= 1.01 & x >= -1.01)")
+    pipe = pipe_of(known)
+    assert (known.statistics["rounds"], len(pipe.starts)) == (1, 1)
+    last = pipe.times[:, 1] >= 300
+    assert (pipe.upper[last] - pipe.lower[last])[:, :2].max() < 0.5
+
+
+def laub_loomis() -> Flow:
+    """Seven concentrations in a cell (M. T. Laub, W. F. Loomis, 1998), from a box of width 0.02."""
+    a, b, c, d, e, f, g = variables = state(*"abcdefg")
+    rates = [
+        Fraction("1.4") * c - Fraction("0.9") * a,
+        Fraction("2.5") * e - Fraction("1.5") * b,
+        Fraction("0.6") * g - Fraction("0.8") * b * c,
+        2 - Fraction("1.3") * c * d,
+        Fraction("0.7") * a - d * e,
+        Fraction("0.3") * a - Fraction("3.1") * f,
+        Fraction("1.8") * f - Fraction("1.5") * b * g,
+    ]
+    init = [(x - 0.01, x + 0.01) for x in LAUB_LOOMIS_START]
+    return flow_of(dict(zip(variables, rates, strict=True)), init, [(-5, 10)] * 7)
+
+
+LAUB_LOOMIS_START = (1.2, 1.05, 1.5, 2.4, 1.0, 0.1, 0.45)
+
+
+def test_sets_that_keep_their_dependencies_are_followed_far() -> None:
+    """Boxes, and boxes that turn with the flow, are lost before t = 9.2."""
+    pipe = pipe_of(attempt(laub_loomis(), "G[0,10] d <= 4.5"))
+    assert len(pipe.starts) == 1
+    last = pipe.times[:, 1] >= 10
+    assert (pipe.upper[last] - pipe.lower[last])[:, :7].max() < 0.05
+
+    def rates(t: float, x: Floats) -> list[float]:
+        a, b, c, d, e, f, g = x
+        first = [1.4 * c - 0.9 * a, 2.5 * e - 1.5 * b, 0.6 * g - 0.8 * b * c, 2 - 1.3 * c * d]
+        return [*first, 0.7 * a - d * e, 0.3 * a - 3.1 * f, 1.8 * f - 1.5 * b * g]
+
+    times, rng = np.linspace(0, 10, 41), np.random.default_rng(1)
+    for _ in range(6):
+        start = np.array(LAUB_LOOMIS_START) + rng.choice([-0.01, 0.01], 7)
+        run = solve_ivp(rates, (0, 10), start, "DOP853", times, rtol=1e-12, atol=1e-12)
+        for time, x in zip(run.t, run.y.T, strict=True):
+            there = (pipe.times[:, 0] <= time) & (time <= pipe.times[:, 1])
+            inside = (pipe.lower[there, :7] <= x + 1e-9) & (x - 1e-9 <= pipe.upper[there, :7])
+            assert inside.all(1).any(), time
+
+
 def test_disturbances_widen_the_pipe_and_no_more_than_they_can() -> None:
     """x' = d - x with d in [-1, 1]: |x| <= 1 - e^-t from 0, and that is reached."""
     flow = flow_of({X: build.between(-1, 1) - X}, [(0, 0)], [(-2, 2)])
@@ -140,7 +205,7 @@ def test_an_explosion_is_left_open_with_its_time() -> None:
 
 
 def test_a_field_without_slopes_says_where() -> None:
-    known = attempt(root(), "G[0,2] x <= 0.1", timeout=2)
+    known = attempt(root(), "G[0,2] x <= 0.1", timeout=0.5)
     assert isinstance(known, Open)
     assert "no smooth step was found where x in [" in known.reason
     assert "--engine abstraction" in known.reason

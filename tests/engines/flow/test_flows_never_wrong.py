@@ -9,10 +9,11 @@ import pytest
 from tests.flow_cases import FLOW_ENGINES as ENGINES
 from tests.flow_judge import FlowJudge
 from tests.wild_flows import flow_case
-from vernal.engines.check import check
+from tests.work import processor
+from vernal.engines.check import ask
 from vernal.logic.task import Task
 
-SEEDS = range(100, 104)
+SEEDS = (113, 123, 127, 133, 140, 149)  # four that are proven and two that are refuted, each in a moment
 
 
 @cache
@@ -24,5 +25,5 @@ def judge(seed: int) -> FlowJudge:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_engine_is_wrong_about_a_flow(seed: int, engine: str) -> None:
     case = judge(seed).case
-    (result,) = check(Task(case.flow, {"claim": case.formula}), engine=engine, timeout=1).values()
+    result = ask(Task(case.flow), case.formula, None, engine, processor(0.3))
     assert judge(seed).problem(result) is None, case

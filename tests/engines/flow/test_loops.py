@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,23 @@ import pytest
 import vernal as vn
 from tests.engines.flow.test_contract import broken_promises
 from tests.flow_cases import FlowClaim
-from tests.sampled_loops import LOOPS, simulated
-from vernal.engines.check import parse_formula, question_of
+from tests.portion import pairs
+from tests.sampled_loops import LOOPS, linear_network, simulated
+from tests.work import processor
+from vernal.cli.main import main
+from vernal.engines.check import ask, parse_formula, question_of
 from vernal.errors import InputError
 from vernal.evidence.judgement import Judgement
 from vernal.evidence.result import Verdict
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.formats.evidence import replay
+from vernal.formats.onnx.writer import write_onnx
+from vernal.interpret import concrete
+from vernal.logic.semantics import evaluate
 from vernal.logic.task import Task
+from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input
+from vernal.run.budget import Budget
 from vernal.simulate.trajectories import simulate_flow
 
 ROOT = Path(__file__).parents[3]
@@ -82,27 +91,24 @@ NUMBER = network_input(1)
 ECHO = Network("echo", NUMBER, 1 * NUMBER)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(("case", "engine"), pairs(3, CASES, ENGINES), ids=str)
 def test_no_engine_is_wrong_about_a_loop(case: Known, engine: str) -> None:
     system = LOOPS[case.loop]().system
-    has_to = engine == "auto" and case.decided  # in as much time as a busy machine takes
-    result = vn.check(system, case.formula, engine=engine, timeout=30 if has_to else 2)
+    task, has_to = Task(system), engine == "auto" and case.decided
+    result = ask(task, parse_formula(task, case.formula), None, engine, Budget(30) if has_to else processor(0.4))
     assert not list(broken_promises(case.claim, result)), result
     if has_to:
         assert result.verdict is case.verdict, result
     if result.verdict is VIOLATED:
-        task = Task(system)
         question = question_of(task, parse_formula(task, case.formula))
         assert result.trace is not None
         assert trajectory_truth(result.trace, question.formula, question.model) is False
 
 
-@pytest.mark.parametrize("engine", ["abstraction"])
-def test_other_engines_say_that_they_take_none(engine: str) -> None:
-    result = vn.check(LOOPS["decay"]().system, "G[0, 1] (x <= 3)", engine=engine)
-    assert result.verdict is UNKNOWN
-    assert "loop that samples" in str(result.reason)
+def test_no_network_stands_for_one() -> None:
+    with pytest.raises(vn.InputError, match="for loops that sample there are auto, falsify, flowpipe"):
+        vn.check(LOOPS["decay"]().system, "G[0, 1] (x <= 3)", engine="abstraction")
+    assert "abstraction" not in vn.explain(LOOPS["decay"]().system, "G[0, 1] (x <= 3)")
 
 
 @pytest.mark.parametrize("engine", ["bounds", "paths", "milp", "explicit", "invariants", "split"])
@@ -157,7 +163,7 @@ def test_the_boat_keeps_its_course(tmp_path: Path) -> None:
         "quick": VIOLATED,
     }
     file = tmp_path / "quick.json"
-    results["quick"].trace.save(file)  # type: ignore[union-attr]
+    results["quick"].trace.save(file)
     assert replay(file).judgement is Judgement.ACCEPTED
     sets = vn.reach(task, time=5)
     assert sets.is_complete
@@ -171,3 +177,151 @@ def test_the_pendulum_over_its_first_ten_periods(data: Path) -> None:
         "settles": HOLDS,
         "settled_at_once": VIOLATED,
     }
+
+
+def test_no_network_stands_for_a_loop_that_is_reached() -> None:
+    with pytest.raises(InputError, match="no network stands for a loop that samples"):
+        vn.reach(LOOPS["decay"]().system, steps=1, engine="abstraction")
+    with pytest.raises(InputError, match="not both"):
+        vn.reach(LOOPS["decay"]().system, steps=1, time=1)
+
+
+# Claims over samples --------------------------------------------------------------------------------------------------
+
+SAMPLED = [
+    # x at sample k is 0.71451^k x(0), with x(0) in [1, 2]; u is -2 x there.
+    Known("decay", "G[0,6] x > 0", HOLDS, "all powers are positive"),
+    Known("decay", "F[0,4] x < 0.6", HOLDS, "2 * 0.71451^4 = 0.521"),
+    Known("decay", "F[0,3] x < 0.6", VIOLATED, "2 * 0.71451^3 = 0.7296"),
+    Known("decay", "X[3] x < 0.73", HOLDS, "2 * 0.71451^3 = 0.7296"),
+    Known("decay", "(x < 1.5) | X X x < 1.1", HOLDS, "2 * 0.71451^2 = 1.021"),
+    Known("decay", "(u < -1.1) U[0,4] (x < 0.6)", HOLDS, "u is -2 x: at least -1.1 only where x is below 0.6"),
+    Known("decay", "(u < -1.46) U[0,4] (x < 0.6)", VIOLATED, "from 2, at sample 3: x is 0.7296"),
+    Known("decay", "G x < 2", VIOLATED, "it begins at 2"),
+    Known("decay", "G x < 3", HOLDS, "for ever; only a bound is proven", decided=False),
+    Known("decay", "AG[0,3] x < 2.1", HOLDS, "a claim of all paths"),
+    Known("decay", "EF[0,3] x < 1", HOLDS, "from 2 all paths get to 0.73, but some path is not asked", decided=False),
+    # The jump at 0.5 is sample 5, and position 5 is what holds after it; u is then -x, of the value after the jump.
+    Known("leaky", "G[0,4] n == 0", HOLDS, "the first jump is at sample 5"),
+    Known("leaky", "X[5] n == 1", HOLDS, "the right value counts alone"),
+    Known("leaky", "G[0,5] n == 0", VIOLATED, "it does"),
+    Known("leaky", "X[5] (u + x < 0.1 & u + x > -0.1)", HOLDS, "the agent reads after the jump", decided=False),
+    # An action is in force 0.04 s after what it reads: at sample 1 that of sample 0.
+    Known("late", "u == 1", HOLDS, "the start is in force"),
+    Known("late", "X (u <= -1.999 & u >= -4.001)", HOLDS, "-2 x(0)"),
+    Known("late", "X u == 1", VIOLATED, "-2 x(0)"),
+    Known("bang", "G[0,1] push == LEFT", HOLDS, "x + 2 v > 0 at both instants"),
+    Known("bang", "F[0,2] push == RIGHT", HOLDS, "at 0.5 v = -0.5, and x is 0.975 at most"),
+    Known("bang", "F[0,1] push == RIGHT", VIOLATED, "at 0.25 v = -0.25, and x is 0.96 at least"),
+    Known("pair", "G[0,10] (x <= 1.3 & x >= -1)", HOLDS, "by the simulation, with room"),
+    Known("pair", "F[0,6] x <= 0.2", VIOLATED, "by the simulation, with room"),
+]
+
+
+@pytest.mark.parametrize(("case", "engine"), pairs(3, SAMPLED, ENGINES), ids=str)
+def test_no_engine_is_wrong_about_samples(case: Known, engine: str) -> None:
+    has_to = engine == "auto" and case.decided
+    result = vn.check(
+        LOOPS[case.loop]().system, case.formula, engine=engine, time="samples", timeout=30 if has_to else 1
+    )
+    assert result.verdict in ({case.verdict} if has_to else {case.verdict, UNKNOWN}), result
+    assert result.reason or result.verdict is not UNKNOWN
+    if result.verdict is VIOLATED:
+        assert result.trace is not None
+        assert result.margin is None or result.margin <= 0
+
+
+@pytest.mark.parametrize("case", SAMPLED, ids=str)
+def test_what_is_known_of_samples_is_what_another_simulation_finds(case: Known) -> None:
+    loop = LOOPS[case.loop]()
+    formula = parse_formula(Task(loop.system).counting("samples"), case.formula)
+    assert loop.system.grid is not None
+    last = 20 * loop.system.grid
+    truths = []
+    for first in loop.corners:
+        seen = dict(simulated(loop, first, last, loop.system.grid / 10))  # of an instant what holds at last
+        samples = [seen[float(k * loop.system.grid)] for k in range(21)]
+        truths.append(evaluate(formula, partial(_holds, loop.system, samples), len(samples)))
+    assert (False in truths) is (case.verdict is VIOLATED), truths
+
+
+def _holds(system: vn.System, samples: list[dict[str, float]], atom: Expr, position: int) -> bool:
+    named = [*((v.name, v.var) for v in system.state), *((agent.name, agent.var) for agent in system.agents)]
+    values: dict[Expr, np.ndarray] = {var: np.array([samples[position][name]]) for name, var in named}
+    return bool(concrete.evaluate([atom], values)[0][0])
+
+
+def thrown() -> vn.System:
+    """x' = 0, and at every instant from the first period on x doubles: from 1 it leaves [0, 3] at sample 2."""
+    return vn.System(
+        state={"x": vn.real(0, 3)},
+        init={"x": 1},
+        rates=lambda s: {"x": 0},
+        step=lambda s: {"x": 2 * s.x},
+        agents={"push": vn.agent(ECHO, observe=lambda s: [s.x], act="raw")},
+        every="0.25",
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("F[0,2] x >= 3.5", VIOLATED),  # the jump to 4 leaves the region: there is no sample 2
+        ("G[0,3] x <= 2", HOLDS),
+        ("X X true", VIOLATED),
+        ("X x == 2", HOLDS),
+    ],
+)
+def test_a_path_that_a_jump_takes_out_of_the_region_has_no_further_sample(
+    formula: str, verdict: Verdict, engine: str
+) -> None:
+    result = vn.check(thrown(), formula, engine=engine, time="samples", timeout=5)
+    assert result.verdict in {verdict, UNKNOWN}, result
+    if engine == "auto" and verdict is VIOLATED:
+        assert result.verdict is VIOLATED, result
+
+
+SWING = """vernal = 1
+name = "swing"
+[state]
+x = "real [-4, 4]"
+[agents.u]
+policy = "gain.onnx"
+observe = ["x"]
+act = "raw"
+every = 0.1
+[flow]
+x = "u - x"
+[init]
+x = "[1, 2]"
+[properties]
+calm = { formula = "G[0,6] x > 0", time = "samples" }
+soon = { formula = "F[0,3] x < 0.6", time = "samples" }
+"""
+
+
+def test_files_and_specs_ask_about_samples_and_what_fails_is_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, trace = tmp_path / "swing.toml", tmp_path / "bad.json"
+    file.write_text(SWING)
+    write_onnx(linear_network("gain", (-2.0,)), tmp_path / "gain.onnx")
+    assert main(["check", str(file), "--trace", str(trace)]) == 10
+    assert "up to sample 6, inside the region" in capsys.readouterr().out
+    assert replay(trace).judgement is Judgement.ACCEPTED
+    shares = vn.simulate(vn.load(file), 20).shares
+    assert shares["calm"].keeping == 20
+    assert 0 < len(shares["soon"].failing) < 20  # those from 1.645 on
+    assert shares["soon"].trace is not None
+    spec = ["--spec", "X[3] x < 0.7", "--time", "samples"]
+    assert main(["check", str(file), *spec, "--trace", str(trace)]) == 10
+    assert replay(trace).judgement is Judgement.ACCEPTED
+    changed = trace.read_text().replace('"time": "samples"', '"time": "seconds"')
+    trace.write_text(changed)
+    with pytest.raises(vn.InputError):  # in seconds there is no X
+        replay(trace)
+    assert main(["explain", str(file), *spec]) == 0
+    assert "after exactly 3 samples" in capsys.readouterr().out
+    assert main(["check", str(file), "--time", "samples"]) == 2
+    assert main(["check", str(file), "--spec", "x > 0", "--time", "years"]) == 2

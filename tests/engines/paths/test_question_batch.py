@@ -12,10 +12,10 @@ from vernal.engines.check import asked_of
 from vernal.engines.paths import question_batch
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.question_batch import Sieve, kept_together
-from vernal.engines.question_batches import check_together
+from vernal.engines.question_batches import check_questions
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Proof
-from vernal.evidence.result import HOLDS, VIOLATED
+from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.logic.question import Question
 from vernal.model import build
@@ -39,9 +39,13 @@ def starts(*sets: tuple[int, int] | set[int]) -> list[Init]:
     return [Init({"x": one}) for one in made]
 
 
+def together(sets: list[Init], formula: Formula) -> list[Result]:
+    return check_questions([Question(walker(), formula).starting(init) for init in sets], Paths(), Budget())
+
+
 def test_each_set_has_the_answer_it_has_alone() -> None:
     sets = starts((0, 1), (5, 6), (6, 7), {1, 6}, {-3}, (6, 6), (-2, 5))
-    found = check_together(walker(), sets, below(10, 3), Paths(), Budget())
+    found = together(sets, below(10, 3))
     alone = [asked_of(Paths(), Question(walker().starting(init), below(10, 3)), Budget()) for init in sets]
     assert [result.verdict for result in found] == [result.verdict for result in alone]
     assert {result.verdict for result in found} == {HOLDS, VIOLATED}
@@ -67,7 +71,7 @@ def test_sets_that_touch_stay_apart() -> None:
 def test_constraints_are_asked_one_by_one() -> None:
     where = (build.compare("<", X, build.const(6)),)
     sets = [Init({"x": Span(Fraction(0), Fraction(9))}, where), *starts((0, 1))]
-    found = check_together(walker(), sets, below(10, 4), Paths(), Budget())
+    found = together(sets, below(10, 4))
     assert [result.verdict for result in found] == [HOLDS, HOLDS]
 
 
@@ -76,7 +80,7 @@ def test_nothing_is_lost_where_the_common_exploration_stops(monkeypatch: pytest.
         raise Stopped("enough")
 
     monkeypatch.setattr(question_batch, "sift", stopped)
-    found = check_together(walker(), starts((0, 1), (9, 9)), below(10, 1), Paths(), Budget())
+    found = together(starts((0, 1), (9, 9)), below(10, 1))
     assert [result.verdict for result in found] == [HOLDS, VIOLATED]
 
 

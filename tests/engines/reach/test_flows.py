@@ -15,7 +15,7 @@ from tests.systems import wanderer
 from tests.wild_flows import flow_case
 from vernal.engines.check import parse_formula
 from vernal.engines.reach.ask import reach
-from vernal.engines.reach.flows import excess_of, simulated_extents
+from vernal.engines.reach.pipe_walk import excess_of, simulated_extents
 from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
@@ -41,7 +41,7 @@ def rotation() -> Flow:
 
 def bounds(sets: ReachableSets, name: str) -> Floats:
     """Both ends over every span."""
-    return np.array([[one.lower, one.upper] for one in sets.bounds(name) if isinstance(one, NumberBounds)])
+    return np.array([[one.lower, one.upper] for one in sets.values(name) if isinstance(one, NumberBounds)])
 
 
 def pipe_of(sets: ReachableSets) -> Flowpipe:
@@ -204,7 +204,7 @@ def test_every_variable_as_far_as_the_properties_look() -> None:
 
 
 def test_truth_values_are_sets_of_labels() -> None:
-    values = reach(decay(), of="x > 0.5", time=1.5, spans=4).bounds("x > 0.5")
+    values = reach(decay(), of="x > 0.5", time=1.5, spans=4).values("x > 0.5")
     assert values[0] == LabelSet(("true",))
     assert values[-1] == LabelSet(("false", "true"))
 
@@ -251,7 +251,7 @@ def test_sets_travel_with_their_flowpipe() -> None:
         ({"time": 0}, "time has to be a number above 0"),
         ({"time": inf}, "time has to be a number above 0"),
         ({"spans": 0}, "spans has to be from 1 to 10,000, not 0"),
-        ({"engine": "falsify"}, "no engine 'falsify' bounds a flow; there are auto, flowpipe, abstraction"),
+        ({"engine": "falsify"}, "no engine 'falsify' bounds flows; there are auto, flowpipe, abstraction"),
         ({"of": "z"}, "'z'"),
         ({"device": "tpu"}, "device"),
     ],

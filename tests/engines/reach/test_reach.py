@@ -21,7 +21,7 @@ from tests.systems import accumulator, chooser, countdown, counter, make, wander
 from tests.wild_loops import curved_loop, memory_loop
 from vernal.engines.reach.ask import reach
 from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, ReachedStep
-from vernal.engines.reach.walk import ReachWalk
+from vernal.engines.reach.step_walk import StepWalk
 from vernal.errors import InputError
 from vernal.logic.formula import Atom, Next
 from vernal.logic.task import Task
@@ -45,15 +45,15 @@ FAMILIES: dict[str, Callable[[random.Random], System]] = {
 
 def outside(sets: ReachableSets, runs: int, seed: int) -> list[str]:
     """The expressions and steps at which some simulated run is not in the sets; rounding of floats is forgiven."""
-    assert sets.system is not None
+    assert sets.task is not None
     with np.errstate(all="ignore"):
-        made = simulate(sets.system, runs, max(0, len(sets.steps) - 1), np.random.default_rng(seed), corners=True)
+        made = simulate(sets.task.system, runs, max(0, len(sets.steps) - 1), np.random.default_rng(seed), corners=True)
         values = made.values(sets.expressions)
     if sets.ended is not None:
         assert (made.lengths <= sets.ended).all()
     found = []
     for name, sort, column in zip(sets.of, sets.sorts, values, strict=True):
-        for t, value in enumerate(sets.bounds(name)):
+        for t, value in enumerate(sets.values(name)):
             here = column[:, t][np.isfinite(column[:, t])]
             if isinstance(value, NumberBounds):
                 slack = 1e-9 * (1 + np.abs(here))
@@ -85,10 +85,10 @@ def _outside_polygons(sets: ReachableSets, values: list[np.ndarray]) -> list[str
 
 def test_a_counter_has_one_value_at_every_step() -> None:
     sets = reach(counter(), steps=10)
-    assert [round(value.lower, 9) for value in sets.bounds("x") if isinstance(value, NumberBounds)] == [
+    assert [round(value.lower, 9) for value in sets.values("x") if isinstance(value, NumberBounds)] == [
         round(0.1 * t, 9) for t in range(11)
     ]
-    for value in sets.bounds("x"):
+    for value in sets.values("x"):
         assert isinstance(value, NumberBounds)
         assert value.upper - value.lower < 1e-12
 
@@ -96,7 +96,7 @@ def test_a_counter_has_one_value_at_every_step() -> None:
 @pytest.mark.parametrize("kind", ["choose", "between"])
 def test_draws_spread(kind: str) -> None:
     sets = reach(wanderer(kind), steps=6)
-    for t, value in enumerate(sets.bounds("x")):
+    for t, value in enumerate(sets.values("x")):
         assert isinstance(value, NumberBounds)
         assert value.lower == pytest.approx(-t, abs=1e-9)
         assert value.upper == pytest.approx(1 + 2 * t, abs=1e-9)
@@ -105,17 +105,17 @@ def test_draws_spread(kind: str) -> None:
 def test_decisions_are_followed_and_actions_are_labels() -> None:
     sets = reach(chooser(), of=["x", "pilot"], steps=8)
     assert sets.of == ("x", "pilot")
-    for value in sets.bounds("x"):
+    for value in sets.values("x"):
         assert isinstance(value, NumberBounds)
         assert value.upper <= 2 + 1e-9
-    assert sets.bounds("pilot")[0] == LabelSet(("LEFT", "RIGHT"))
+    assert sets.values("pilot")[0] == LabelSet(("LEFT", "RIGHT"))
     always_right = reach(make({"x": (-2, -1)}, {"x": build.var("x")}, agents=chooser().agents), of="pilot", steps=1)
-    assert always_right.bounds("pilot") == [LabelSet(("RIGHT",))] * 2
+    assert always_right.values("pilot") == [LabelSet(("RIGHT",))] * 2
 
 
 def test_paths_end_and_integers_are_integers() -> None:
     sets = reach(countdown(), steps=10)
-    assert sets.bounds("n") == [NumberBounds(2, 3), NumberBounds(1, 2), NumberBounds(0, 1), NumberBounds(0, 0)]
+    assert sets.values("n") == [NumberBounds(2, 3), NumberBounds(1, 2), NumberBounds(0, 1), NumberBounds(0, 0)]
     assert sets.ended == 4
     assert sets.is_complete
 
@@ -127,7 +127,7 @@ def test_memory_is_followed() -> None:
 def test_constraints_cut_the_start() -> None:
     x, y = build.var("x"), build.var("y")
     system = make({"x": (0, 1), "y": (0, 1)}, {"x": x, "y": y}, where=[build.compare("<=", x + y, Fraction(1, 2))])
-    (first, second) = reach(system, of="x", steps=1).bounds("x")
+    (first, second) = reach(system, of="x", steps=1).values("x")
     assert isinstance(first, NumberBounds)
     assert isinstance(second, NumberBounds)
     assert first.upper <= 0.7
@@ -143,7 +143,7 @@ def test_what_has_no_bound_is_infinite_and_said() -> None:
     assert sets.coarse == 0  # the step that cannot be followed is the first
     assert sets.coarse_reason is not None
     assert "without a bound" in sets.coarse_reason
-    third = sets.bounds("y")[3]
+    third = sets.values("y")[3]
     assert isinstance(third, NumberBounds)
     assert (third.lower, third.upper) == (0, 1)
 
@@ -190,7 +190,7 @@ def test_ten_thousand_runs_of_the_examples_are_inside(name: str) -> None:
 def test_a_pendulum_stays_upright_in_its_tube() -> None:
     sets = reach(vn.load(EXAMPLES / "pendulum" / "pendulum.toml"))
     assert sets.last == 11  # as far as its properties look: F[0,8] G[0,3]
-    for value in sets.bounds("theta")[:9]:
+    for value in sets.values("theta")[:9]:
         assert isinstance(value, NumberBounds)
         assert max(-value.lower, value.upper) < 0.05
     assert None not in sets.polygons
@@ -239,16 +239,16 @@ def test_expressions_may_be_given_as_such() -> None:
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
 @pytest.mark.timeout(60, method="thread")  # the other method is an alarm itself
 def test_a_walk_that_does_not_look_at_the_clock_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, ends_by_itself = ReachWalk.add, []
+    slow, ends_by_itself = StepWalk.add, []
 
-    def forgetful(walk: ReachWalk, step: ReachedStep) -> None:
+    def forgetful(walk: StepWalk, step: ReachedStep) -> None:
         slow(walk, step)
         ends = time.monotonic() + 30
         while len(walk.steps) == 2 and time.monotonic() < ends:
             pass
         ends_by_itself.append(len(walk.steps))
 
-    monkeypatch.setattr(ReachWalk, "add", forgetful)
+    monkeypatch.setattr(StepWalk, "add", forgetful)
     sets = reach(counter(), steps=5, timeout=0.8)
     assert sets.reason == "timeout after 0.8 s"
     assert len(sets.steps) == 2

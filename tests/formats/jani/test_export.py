@@ -57,3 +57,14 @@ def test_a_condition_that_is_kept_is_a_property(tmp_path: Path) -> None:
     file.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match="no PA property"):
         load_jani(file, property="#0")
+
+
+def test_properties_about_chances_are_named_where_they_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "abstraction.jani"
+    write_abstraction(handed_out(drawn(1200)), file)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["properties"][0]["name"] = "likely"
+    content["properties"][0]["expression"]["values"]["op"] = "Pmax"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=r"no PA property in this file \(likely: about probabilities"):
+        load_jani(file, property="#0")

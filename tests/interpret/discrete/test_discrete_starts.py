@@ -162,9 +162,9 @@ def test_a_list_with_another_condition_in_it_is_no_table() -> None:
     assert listed_states(build.disj(*parts, build.conj(build.eq(x, 1), build.eq(x, 2)))) is None
 
 
-def test_a_hundred_thousand_states_in_seconds() -> None:
+def test_many_thousand_listed_states() -> None:
     names = [build.var(f"v{number}", INT, role=Role.STATE) for number in range(6)]
-    values = np.random.default_rng(0).integers(0, 10, (100_000, 6))
+    values = np.random.default_rng(0).integers(0, 10, (20_000, 6))
     equations = [[build.eq(var, value) for value in range(10)] for var in names]
     where = build.disj(*(build.conj(*(equations[n][v] for n, v in enumerate(row))) for row in values.tolist()))
     made = InitialSet({var: (Span(Fraction(0), Fraction(9)),) for var in names}, (where,))

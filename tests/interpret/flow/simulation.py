@@ -67,10 +67,10 @@ def escapes(
         there = (segments.times[:, 0] <= time) & (time <= segments.times[:, 1])
         for origin in np.unique(origins[followed]):
             mine = followed & (origins == origin) & (time <= segments.until[origin])
-            own = there & (segments.origins == origin)
+            own = there & (segments.sets.trail == origin)
             values = x[mine] @ directions.T
-            inside = (values[:, None] >= segments.lower[own] - tolerance) & (
-                values[:, None] <= segments.upper[own] + tolerance
+            inside = (values[:, None] >= segments.sets.lower[own] - tolerance) & (
+                values[:, None] <= segments.sets.upper[own] + tolerance
             )
             if not inside.all(2).any(1).all():
                 found.append(f"from box {origin} at time {time:.5f}: {x[mine][~inside.all(2).any(1)][0]}")

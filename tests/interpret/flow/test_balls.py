@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vernal.interpret.flow.balls import BallArrays, around, inverse, over, times
-from vernal.interpret.flow.doubletons import boxes, moved
 from vernal.interpret.flow.jets import paired
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.flow.zonotope_batches import KEPT_ORDER, MAX_ORDER, Zonotopes, boxes, moved, widened
+from vernal.interpret.numbers.rounding import Array, Floats
 
 RNG = np.random.default_rng(11)
 
@@ -105,3 +105,54 @@ def test_moved_sets_contain_what_moves() -> None:
         low, high = sets.support(along).ends
         assert (low - 1e-9 <= points @ along.T).all()
         assert (points @ along.T <= high + 1e-9).all()
+
+
+def exactly(values: Floats) -> Array:
+    """Floats as rationals."""
+    return np.asarray(np.vectorize(Fraction, otypes=[object])(values))
+
+
+def farthest(sets: Zonotopes, direction: Array) -> Fraction:
+    """What a direction is over a set at most, in rationals."""
+    along = direction @ exactly(sets.generators[0])
+    total: Fraction = direction @ exactly(sets.centre[0]) + np.abs(along) @ exactly(sets.weights[0])
+    return total
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9, 1e-160, 1e-300])
+def test_rounding_of_every_generator_counts(scale: float) -> None:
+    """The image of a box under many matrices, in rationals, is never beyond the zonotope, not by the last digit."""
+    n, rng = 2, np.random.default_rng(3)
+    sets = boxes(np.full((1, n), -0.5) * scale, np.array([[0.25, 0.7]]) * scale)
+    image, spread, none = exactly(np.eye(n)), exactly(sets.weights[0]), np.zeros((1, n))
+    for _ in range(MAX_ORDER + 8):
+        matrix = np.eye(n) + 0.3 * rng.normal(size=(n, n))
+        image = exactly(matrix) @ image
+        centre = BallArrays(rng.normal(size=(1, n)), none)
+        sets = moved(sets, centre, BallArrays(matrix[None], np.zeros((1, n, n))), none)
+        for direction in exactly(np.array([[1, 0], [0, 1], *rng.integers(-3, 4, (2, n))]).astype(float)):
+            true = direction @ exactly(sets.centre[0]) + np.abs(direction @ image) @ spread
+            assert true <= farthest(sets, direction)
+            found = sets.support(direction.astype(float)[None]).ends[1]
+            assert farthest(sets, direction) <= Fraction(found.item())
+    assert sets.weights.shape[1] < MAX_ORDER * n
+
+
+def test_reduced_zonotopes_contain_what_they_were() -> None:
+    rng = np.random.default_rng(5)
+    n, m = 3, MAX_ORDER * 3
+    for size in (1.0, 1e-308, 1e200):
+        spread = (rng.normal(size=(1, n, m)) * size, rng.uniform(0, 2, (1, m)))
+        centre, rest = rng.normal(size=(1, n)), np.full((1, n), 1e-3)
+        after = widened(centre, *spread, np.arange(n), rest)
+        assert after.weights.shape[1] == KEPT_ORDER * n
+        assert (after.generators[:, :, :n] == spread[0][:, :, :n]).all()
+        before = Zonotopes(
+            centre, np.concatenate([spread[0], np.eye(n)[None]], 2), np.c_[spread[1], rest], after.lower, after.upper
+        )
+        for direction in exactly(rng.integers(-3, 4, (6, n)).astype(float)):
+            assert farthest(after, direction) >= farthest(before, direction)
+        low, high = after.lower, after.upper
+        for axis in range(n):
+            assert Fraction(high[0, axis]) >= farthest(after, exactly(np.eye(n)[axis]))
+            assert Fraction(low[0, axis]) <= -farthest(after, exactly(-np.eye(n)[axis]))

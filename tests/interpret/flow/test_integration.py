@@ -11,15 +11,17 @@ from scipy.linalg import expm
 from tests.interpret.flow.models import cube_root, exponential, flow_of, jet, state, steam, van_der_pol
 from tests.interpret.flow.simulation import Simulation, escapes
 from tests.portion import seeds
-from vernal.interpret.flow.doubletons import boxes
-from vernal.interpret.flow.integration import Follower, Pace, Segments, horizon_on_grid
+from vernal.interpret.flow.integration import Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
+from vernal.interpret.flow.zonotope_batches import boxes
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
+from vernal.interpret.sampled.plant import plant_of
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.functions import cos, exp, sin, sqrt
 from vernal.model.initial import Span
+from vernal.sets.sampled.loop_space import LoopFollower
 
 HORIZON = 1.25
 Cut = tuple[Floats, Floats]
@@ -41,9 +43,11 @@ def directions(n: int) -> Floats:
 
 
 def followed(flow: Flow, starts: Cut, horizon: float = HORIZON, degree: int = 8) -> Segments:
-    stepper = TaylorStepper(flow, directions(len(flow.state)), degree, 3)
+    loop = LoopFollower(
+        plant_of(flow), directions(len(flow.state)), lambda of, rows: TaylorStepper(of, rows, degree, 3)
+    )
     pace = Pace(horizon / 4, horizon / 128, 1e-8)
-    return Follower(stepper, horizon_on_grid(horizon), pace).follow(*starts)
+    return loop.follow(*starts, Fraction(horizon_on_grid(horizon)), lambda length: pace)
 
 
 def assert_contained(flow: Flow, found: Segments, starts: Cut, horizon: float, seed: int, each: int = 60) -> None:
@@ -99,14 +103,14 @@ def test_a_cubic_and_the_logistic_equation_follow_their_formulas() -> None:
     found = followed(flow, parts(flow, 1), 4.0)
     assert found.until.tolist() == [4.0]
     assert found.inside.tolist() == [4.0]
-    for (begin, end), low, high in zip(found.times, found.lower, found.upper, strict=True):
+    for (begin, end), low, high in zip(found.times, found.sets.lower, found.sets.upper, strict=True):
         for time in np.linspace(begin, end, 5):
             for a in (1.0, 1.05, 1.1):
                 assert low[0] <= a / np.sqrt(1 + 2 * a * a * time) <= high[0]
             for b in (0.1, 0.12, 0.15):
                 assert low[1] <= 1 / (1 + (1 / b - 1) * np.exp(-time)) <= high[1]
     spread = 1 / (1 + (1 / 0.15 - 1) * np.exp(-4)) - 1 / (1 + (1 / 0.1 - 1) * np.exp(-4))
-    assert found.upper[-1, 1] - found.lower[-1, 1] < 2.5 * spread
+    assert found.sets.upper[-1, 1] - found.sets.lower[-1, 1] < 2.5 * spread
 
 
 def test_segments_cover_all_of_the_time_without_a_gap() -> None:
@@ -114,7 +118,7 @@ def test_segments_cover_all_of_the_time_without_a_gap() -> None:
     starts = parts(flow, 2)
     found = followed(flow, starts)
     for origin in range(len(starts[0])):
-        own = found.times[found.origins == origin]
+        own = found.times[found.sets.trail == origin]
         own = own[np.lexsort(own.T[::-1])]
         assert own[0, 0] == 0
         assert own[-1, 1] >= HORIZON
@@ -182,7 +186,7 @@ def test_a_disturbance_of_one_rate_alone_leaves_steps_smooth() -> None:
     assert found.inside.min() >= 1.5
     assert_contained(flow, found, starts, 1.5, 0, each=200)
     last = found.times[:, 1].argmax()
-    assert (found.upper[last] - found.lower[last])[0] < 0.25
+    assert (found.sets.upper[last] - found.sets.lower[last])[0] < 0.25
 
 
 # Where it is not smooth -----------------------------------------------------------------------------------------------
@@ -199,9 +203,9 @@ def test_a_kink_is_crossed_and_all_solutions_beside_a_root_are_followed() -> Non
     root = flow_of({x: 1 * y, y: sqrt(x)}, [(0, "0.05"), (0, "0.1")], [(0, 1), (-1, 1)])
     starts = parts(root, 4)
     found = followed(root, starts)
-    own = found.origins == 0  # the box of (0, 0), from which x is 0 for a while, and then (t - s)^4 / 144
+    own = found.sets.trail == 0  # the box of (0, 0), from which x is 0 for a while, and then (t - s)^4 / 144
     for wait in (0.0, 0.3, 2.0):
-        for (begin, end), low, high in zip(found.times[own], found.lower[own], found.upper[own], strict=True):
+        for (begin, end), low, high in zip(found.times[own], found.sets.lower[own], found.sets.upper[own], strict=True):
             since = max(0.0, (begin + end) / 2 - wait)
             assert low[0] <= since**4 / 144 <= high[0]
             assert low[1] <= since**3 / 36 <= high[1]
@@ -214,7 +218,7 @@ def test_what_leaves_the_region_is_dropped_and_known_to_leave() -> None:
     assert 0.5 <= found.inside[0] <= 0.6  # the first leave at 0.6, the last at 0.7
     assert found.until[0] == 2.0
     assert 0.7 <= found.times.max() < 0.9
-    assert found.upper[:, 0].max() <= np.nextafter(0.7, 1)
+    assert found.sets.upper[:, 0].max() <= np.nextafter(0.7, 1)
 
 
 def test_what_explodes_ends_before_it_does() -> None:
@@ -224,6 +228,6 @@ def test_what_explodes_ends_before_it_does() -> None:
     assert 0.9 < found.inside[0] < 1.0  # it leaves the region before it explodes
     before = found.times[:, 1] < 0.999
     middles = found.times[before].mean(1)
-    assert (found.lower[before, 0] <= 1 / (1 - middles)).all()
-    assert (found.upper[before, 0] >= 1 / (1 - middles)).all()
-    assert found.upper[:, 0].max() >= 1000
+    assert (found.sets.lower[before, 0] <= 1 / (1 - middles)).all()
+    assert (found.sets.upper[before, 0] >= 1 / (1 - middles)).all()
+    assert found.sets.upper[:, 0].max() >= 1000

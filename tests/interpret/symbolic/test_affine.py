@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.interpret.sets import abstract, boxes, items, samples
 from tests.strategies import expressions
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.symbolic.affine import AffineForm, ComponentEnds, Forms, exact_range, forms
+from vernal.interpret.symbolic.affine import AffineForm, ComponentEnds, Forms, exact_range
 from vernal.interpret.value_sets import Range
 from vernal.model import build
 from vernal.model import expr as e
@@ -119,9 +119,9 @@ def test_networks_and_argmax() -> None:
     scores = build.relu(build.affine(v, weight, bias))
     best = build.argmax(scores, enum("LEFT", "RIGHT"))
     ends: ComponentEnds = {v: [(Fraction(0), Fraction(1)), (Fraction(0), Fraction(1))]}
-    assert forms([best], ends) == [(None,)]  # the second score may be negative, so its phase is open
+    assert Forms(ends).values(best) == (None,)  # the second score may be negative, so its phase is open
     positive: ComponentEnds = {v: [(Fraction(1), Fraction(2)), (Fraction(0), Fraction(1))]}
-    assert forms([best], positive) == [(fmpq(0),)]
+    assert Forms(positive).values(best) == (fmpq(0),)
     pick = build.switch(best, [Fraction(0), Fraction(1)], [v[0], 9])
     over = Forms(positive, Linear({v: Range(np.array([[1.0, 0.0]]), np.array([[2.0, 1.0]]))}))
     (form,) = over.values(pick)
@@ -131,7 +131,7 @@ def test_networks_and_argmax() -> None:
 
 
 def test_a_tie_stays_open() -> None:
-    assert forms([build.argmax(build.concat(X, X))], UNIT) == [(None,)]
+    assert Forms(UNIT).values(build.argmax(build.concat(X, X))) == (None,)
 
 
 def test_depth_does_not_matter() -> None:

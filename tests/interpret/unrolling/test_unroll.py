@@ -51,14 +51,14 @@ def test_an_atom_shares_the_draw_of_its_step() -> None:
 
 def test_boxes_cover_every_combination_of_discrete_starts() -> None:
     boxes = initial_boxes(walk())
-    assert boxes.direction is Direction.EXACT
+    assert boxes.are_starts
     assert [box.ends[n][0] for box in boxes.boxes] == [span(0, 0), span(1, 1), span(2, 2)]
     assert all(box.ends[x] == (span(-1, 1),) for box in boxes.boxes)
 
 
 def test_too_many_combinations_become_a_hull() -> None:
     boxes = initial_boxes(walk(), limit=2)
-    assert boxes.direction is Direction.OVER
+    assert not boxes.are_starts
     assert boxes.boxes[0].ends[n] == (span(0, 2),)
 
 

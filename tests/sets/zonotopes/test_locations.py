@@ -158,7 +158,7 @@ def test_crossing_back_and_forth() -> None:
     one = pipe(alone(rotation.tolist(), [0.0, 0.0], [0.0, 0.0], side=2.0), start, 2 * math.pi, template(2))
     for time in np.linspace(0.0, 6.28, 20):
         assert np.allclose(at(found, float(time)), at(one, float(time)), atol=1e-6)
-    assert set(found.locations) == {0, 1, 2, 3}
+    assert set(found.sets.labels[:, 0]) == {0, 1, 2, 3}
 
 
 def switching(jump: float) -> HybridAutomaton:
@@ -218,7 +218,7 @@ def test_locations_that_overlap_keep_their_own_fields() -> None:
     assert found.upper.max() <= 22.0 + 1e-4
     assert found.lower.min() >= 18.0 - 1e-4
     early = found.times[:, 1] < 2.0
-    heating = found.locations == 0
+    heating = found.sets.labels[:, 0] == 0
     assert found.lower[early & heating].min() >= 20.0 - 1e-4
     assert found.upper[early & ~heating].max() <= 20.1 + 1e-4
     late = (found.times[:, 0] > 2.6) & (found.times[:, 1] < 3.0)
@@ -228,9 +228,9 @@ def test_locations_that_overlap_keep_their_own_fields() -> None:
 @pytest.mark.parametrize("heating", [True, False])
 def test_a_simulated_thermostat_is_in_segments_of_its_location(heating: bool) -> None:
     found = warm()
-    t, dt = 20.05, 2.0**-7
+    t, dt, modes = 20.05, 2.0**-7, found.sets.labels[:, 0]
     for index in range(12 * 128):
-        now = (found.times[:, 0] <= index * dt) & (index * dt <= found.times[:, 1]) & (found.locations == (not heating))
+        now = (found.times[:, 0] <= index * dt) & (index * dt <= found.times[:, 1]) & (modes == (not heating))
         assert ((found.lower[now, 0] <= t + 1e-9) & (t - 1e-9 <= found.upper[now, 0])).any()
         limit = 30.0 if heating else 10.0
         t = limit + (t - limit) * math.exp(-0.1 * dt)

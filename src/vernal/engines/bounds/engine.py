@@ -9,7 +9,7 @@ Without tightening the bounds are those of intervals, to compare.
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -31,6 +31,7 @@ from vernal.evidence.knowledge import (
     Subject,
 )
 from vernal.evidence.result import Assurance
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.linear.score_slopes import Sloped
 from vernal.logic.formula import Always, Bound, Formula
@@ -42,27 +43,24 @@ from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.model.traits import branches, nonlinear_node
 from vernal.run.budget import Budget
+from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import Levels
+from vernal.sets.levels import Levels, OpenRows
 from vernal.sets.winners import OpenWinners
 
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How many rounds boxes are cut in before `auto` goes on to other engines."""
+class Effort(CuttingLimits):
+    """How long boxes are cut before `auto` goes on to other engines: beyond, bounds alone will not do."""
 
-    rounds: int = 8
-    most: int = 512  # boxes looked at together; beyond, bounds alone will not do
-    patience: int = 3  # rounds in which cutting settles no box, before giving up
-    trial: int = 7  # cuts after which half of the initial set should be settled
+    rounds: float = 8
+    most: float = 512
+    patience: float = 3
+    trial: float = 7
     few: int = 1  # boxes that cost hardly more to look at than one, so that they are cut at once
-
-    def is_vain(self, cuts: int, first: int, count: int) -> bool:
-        """Whether so many open boxes, each cut so many times, show that others had better try."""
-        return cuts >= self.trial and 2 * count > first << cuts
 
 
 NONLINEAR = Effort(rounds=40, most=4096, patience=9, few=16)
@@ -84,8 +82,6 @@ class BoxTally:
 
     proven: int = 0
     empty: int = 0
-    open: list[Box] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)  # of the levels that leave them open
     margin: float = np.inf
     exact: bool = True
 
@@ -99,6 +95,66 @@ class BoxTally:
             self.proven += 1
             self.margin = min(self.margin, levels.margin(formula, index))
         return answer
+
+    def proof(self) -> Proof:
+        """What follows where no box is open."""
+        return Proof(
+            engine=Bounds.name,
+            direction=Levels.direction,
+            subject=Subject.STATES,
+            assurance=Assurance.EXACT if self.exact else Assurance.RIGOROUS,
+            margin=self.margin,
+            empty=self.proven == 0,
+            statistics={"boxes": self.proven + self.empty},
+        )
+
+
+class BoundingRounds:
+    """Boxes of the initial set, bounded and cut round by round."""
+
+    def __init__(self, question: Question, budget: Budget, method: type[Linear], limits: Effort) -> None:
+        self.question, self.budget, self.method, self.limits = question, budget, method, limits
+        self.tally = BoxTally()
+        self.boxes = list(initial_boxes(question.system).boxes)
+        self.halving = Halving(self.boxes)
+        self.winners = OpenWinners(len(self.halving.widths))
+        self.number, self.open = 0, len(self.boxes)  # rounds so far, and boxes that are not decided
+        self.first: Levels | None = None  # of the first round
+        self.refuted: Known | None = None
+
+    def run(self) -> CuttingEnd:
+        """Until every box is decided, or a limit is met."""
+        return cut_until_decided(self.boxes, self._decide, self._cut, self.limits, self.budget.check).end
+
+    def _decide(self, boxes: list[Box]) -> OpenRows | None:
+        """The boxes that are neither proven nor empty; None where one is refuted, with its evidence."""
+        self.budget.progress(f"bounds: {len(boxes)} boxes, round {self.number + 1}", self.number / self.limits.rounds)
+        self.number += 1
+        reach = self.question.claim.horizon
+        levels = Levels(self.question.system, boxes, self.budget, reach or 0, self.method, self.winners.put_off())
+        self.first = self.first or levels
+        left: list[int] = []
+        for index, box in enumerate(boxes):
+            settled = self.tally.note(levels, self.question.formula, index)
+            if settled is False:
+                self.refuted = refuted_by(self.question, box, self.budget.check)
+                if self.refuted is not None:
+                    return None
+            if not settled:
+                left.append(index)
+        levels.raise_if_stopped()
+        self.tally.exact &= levels.exact
+        self.open = len(left)
+        return OpenRows(levels, left)
+
+    def _cut(self, left: OpenRows) -> list[Box] | None:
+        parts = self.halving.parts_and_wholes(left.boxes, left.weights(), self.limits.few)
+        if len(parts) == len(left):
+            return None
+        doubts = partial(left.levels.doubts, left.rows)
+        self.winners.follow(doubts, left.rows, [whole for _, whole in parts])
+        self.open = len(parts)
+        return [box for box, _ in parts]
 
 
 class Bounds:
@@ -127,64 +183,34 @@ class Bounds:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof or a refutation where every box is settled; else what bounds leave open."""
-        reach, refused = question.claim.horizon, self.takes(question)
+        reach, refused, before = question.claim.horizon, self.takes(question), len(budget.stops)
         if reach is None:
             return self._unbounded(question, budget)
         if refused is not None:
             return self._open(refused)
-        tally = BoxTally(open=list(initial_boxes(question.system).boxes))
+        limits = effort(question.system)
+        patience, most = self.patience or limits.patience, self.most or limits.most
+        limits = replace(limits, patience=patience, most=most, share=self.share)
+        rounds = BoundingRounds(question, budget, self.method, limits)
         reason = "the bounds are too loose to decide"
-        first: Levels | None = None
-        cut = Halving(tally.open)
-        winners = OpenWinners(len(cut.widths))
         try:
-            idle, cuts, limits = 0, 0, effort(question.system)
-            patience, most = self.patience or limits.patience, self.most or limits.most
-            for number in range(limits.rounds):
-                budget.check()
-                budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
-                levels = Levels(question.system, tally.open, budget, reach, self.method, winners.put_off())
-                first = first or levels
-                refuted = self._round(question, levels, tally, budget.check)
-                if refuted is not None:
-                    return refuted
-                if not tally.open:
-                    return proof_of(tally)
-                settled = len(levels.boxes) - len(tally.open)
-                idle = idle + 1 if settled < max(1, self.share * len(levels.boxes)) else 0
-                vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
-                if vain or 2 * len(tally.open) > most:
-                    break
-                parts = cut.parts_and_wholes(tally.open, levels.weights(tally.rows), limits.few)
-                if len(parts) == len(tally.open):
-                    break
-                cuts += (len(parts) // len(tally.open)).bit_length() - 1
-                winners.follow(partial(levels.doubts, tally.rows), tally.rows, [whole for _, whole in parts])
-                tally.open = [box for box, _ in parts]
+            end = rounds.run()
         except Stopped as stop:
             reason = stop.reason
+        else:
+            if rounds.refuted is not None:
+                return rounds.refuted
+            if end is CuttingEnd.DECIDED:
+                return rounds.tally.proof()
+        proven = None if rounds.first is None else proven_steps(question.formula, rounds.first)
         return self._open(
-            f"{reason}; try a smaller initial set, a shorter bound or another engine",
-            None if first is None else proven_steps(question.formula, first),
-            {"boxes proven": tally.proven, "boxes open": len(tally.open)},
+            f"{budget.cut_since(before) or reason}; try a smaller initial set, a shorter bound or another engine",
+            proven,
+            {"boxes proven": rounds.tally.proven, "boxes open": rounds.open},
         )
 
     def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
-
-    def _round(self, question: Question, levels: Levels, tally: BoxTally, tick: Tick) -> Known | None:
-        """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
-        still_open: list[int] = []
-        for index, box in enumerate(levels.boxes):
-            settled = tally.note(levels, question.formula, index)
-            if settled is False and (refuted := refuted_by(question, box, tick)) is not None:
-                return refuted
-            if not settled:
-                still_open.append(index)
-        levels.raise_if_stopped()
-        tally.exact &= levels.exact
-        tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
-        return None
 
     def _unbounded(self, question: Question, budget: Budget) -> Open:
         """An unbounded formula is not for this engine, but what holds for the first steps is worth saying."""
@@ -213,19 +239,6 @@ def refuted_by(question: Question, box: Box, tick: Tick) -> Known | None:
         direction=Levels.direction,
         assurance=Assurance.RIGOROUS,
         excluded_by="bounds on all paths from this state exclude the claim",
-    )
-
-
-def proof_of(tally: BoxTally) -> Proof:
-    """What follows where no box is open."""
-    return Proof(
-        engine=Bounds.name,
-        direction=Levels.direction,
-        subject=Subject.STATES,
-        assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
-        margin=tally.margin,
-        empty=tally.proven == 0,
-        statistics={"boxes": tally.proven + tally.empty},
     )
 
 

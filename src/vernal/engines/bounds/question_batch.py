@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from vernal.engines.bounds.engine import BoxTally, proof_of, refuted_by
+from vernal.engines.bounds.engine import BoxTally, refuted_by
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known
 from vernal.interpret.linear.bounds import Linear
@@ -46,4 +46,4 @@ def _known(question: Question, levels: Levels, indices: range, tick: Tick) -> Kn
         if not settled:
             return None if settled is None else refuted_by(question, levels.boxes[index], tick)
     tally.exact = levels.exact
-    return proof_of(tally) if indices else None
+    return tally.proof() if indices else None

@@ -14,28 +14,23 @@ from dataclasses import replace
 from vernal.engines.base import Engine, within
 from vernal.engines.chain import Chain, InOrder, Prover
 from vernal.engines.deepening.glance import FewSets
-from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
+from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk, goes_on
 from vernal.engines.options import DepthOptions
 from vernal.engines.refusals import in_steps
 from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
-from vernal.evidence import confirm
-from vernal.evidence.candidates import failing_state, witnessed
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
-from vernal.evidence.single_path import OPEN_ACTION, is_only_position
-from vernal.logic.formula import Formula, Quantifier
+from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.reduce.growing_bounds import GrowingDepth
+from vernal.reduce.universal_claims import KeptByOne
 from vernal.run.budget import Budget
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.positions import nonlinear_step
 
 GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, for a few exact sets
 FIRST_WAY_SHARE = 0.5  # the share of the time that is left for the first of two ways
-WITNESS = "a witness proves a claim of some path for one initial state only, and here are several"
 NO_WITNESS = "within {} steps no path keeps the claim for certain, and not every path has failed it"
-ALL_FOLLOWED = "every path from every initial state was followed to where it decides the claim"
 
 
 Way = Callable[[Question, Budget, Open], Known]
@@ -78,11 +73,15 @@ class Deepening:
 
     def _of_all_paths(self, question: Question, budget: Budget, before: Open) -> Known:
         """A claim of some path, where all paths keep it; else what was known before."""
+        stops = len(budget.stops)
         try:
             known = proven_by_all_paths(Prover(self.name, self.attempt), question, budget)
         except Stopped:
-            return before
-        return before if isinstance(known, Open) else known
+            known = before
+        if not isinstance(known, Open):
+            return known
+        cut_short = budget.cut_since(stops)
+        return before if cut_short is None else replace(before, reason=f"{before.reason}; {cut_short}")
 
     def _tried(self, way: Way, question: Question, budget: Budget, before: Open) -> Known:
         """What one of the two ways finds, after what the other has left open."""
@@ -101,43 +100,19 @@ class Deepening:
 
     def _walked(self, question: Question, budget: Budget, before: Open) -> Known:
         """The claim of all paths, or its negation, asked of every path until nothing is asked any more."""
-        claim = question.claim
-        known: Known = self._open("a claim about states, which no walk along paths decides")
-        if claim.linear is not None and not claim.mentions_some:
-            known = PathWalk(question, claim.linear, self.depth, budget, self.name).run()
-        elif claim.opposite is not None and claim.quantifiers == {Quantifier.SOME}:
-            known = self._some(question, claim.opposite, budget)
+        if question.claim.opposite is None or KeptByOne().takes(question) is not None:
+            return _said(self._along(question, budget), "one walk over all paths")
+        known = Chain((KeptByOne(),), Prover(self.name, self._along)).attempt(question, budget)
+        if isinstance(known, Open):  # how far the opposite was followed is nothing of the claim
+            known = self._open(NO_WITNESS.format(self.depth) if known.reason == goes_on(self.depth) else known.reason)
         return _said(known, "one walk over all paths")
 
-    def _some(self, question: Question, opposite: Formula, budget: Budget) -> Known:
-        """A claim of some path: a path that fails the opposite is a witness, and none at all refutes the claim."""
-        walk = PathWalk(replace(question, formula=opposite), opposite, self.depth, budget, self.name)
-        known = walk.run()
-        if isinstance(known, Counterexample):
-            return self._witness(question, known)
-        if not isinstance(known, Proof):
-            reason = known.reason if isinstance(known, Open) else ""
-            return self._open(NO_WITNESS.format(self.depth) if reason == walk.goes_on else reason)
-        shown = failing_state(question, question.system.initial.hull, budget.check)
-        if shown is None:
-            return self._open("no path keeps the claim, but no initial state was found to show it")
-        return FailingState(
-            engine=self.name,
-            trace=shown,
-            direction=known.direction,
-            assurance=known.assurance,
-            excluded_by=ALL_FOLLOWED,
-            statistics=known.statistics,
-        )
-
-    def _witness(self, question: Question, known: Counterexample) -> Known:
-        if not question.system.initial.is_point:
-            return self._open(WITNESS)
-        if not is_only_position(question.system, question.formula, known.trace):
-            return self._open(OPEN_ACTION)
-        if confirm.truth(known.trace, question.claim.path) is not True:
-            return self._open("a witness was found but did not replay")
-        return witnessed(question, known.trace, self.name, known.statistics)
+    def _along(self, question: Question, budget: Budget) -> Known:
+        """A claim of all paths."""
+        path = question.claim.linear
+        if path is None or question.claim.mentions_some:
+            return self._open("a claim about states, which no walk along paths decides")
+        return PathWalk(question, path, self.depth, budget, self.name).run()
 
     # Bounds that grow -------------------------------------------------------------------------------------------------
 

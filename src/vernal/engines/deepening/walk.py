@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from vernal.engines.initial_parts import known_of_box
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
@@ -25,6 +26,11 @@ FOLLOWED_STEPS = "followed steps"  # in the statistics: how far every path was f
 FEW_PIECES = 5_000  # exact sets of a search for all that can be reached, after a walk that found no failure
 
 
+def goes_on(depth: int) -> str:
+    """Why nothing is decided at a depth."""
+    return f"no path fails within {depth} steps, and some are not decided there"
+
+
 @dataclass(frozen=True)
 class PathWalk:
     """All paths of a question, asked a formula that says the same of each, up to a depth."""
@@ -39,18 +45,18 @@ class PathWalk:
         """A proof where every path has come to an end, a path that fails, or what was found up to the depth."""
         boxes = initial_boxes(self.question.system)
         if boxes.are_hulls:
-            return self._exact(self.question)
+            return self._exact(self.question, self.budget)
         try:
             explorer = Explorer(self.question, self.path, boxes.boxes, self.budget)
         except UnsupportedFormula as error:
             return self._open(error.message)
         except NotExplorable:
-            return self._exact(self.question)
+            return self._exact(self.question, self.budget)
         try:
             outcome = explorer.run(self.depth)
             return self._known(outcome, explorer)
         except NotExplorable:
-            return self._exact(self.question)
+            return self._exact(self.question, self.budget)
         except Stopped as stop:
             return self._open(stop.reason, explorer.outcome)
 
@@ -61,7 +67,7 @@ class PathWalk:
             reason = f"the bounds of {describe(explorer.graph.nonlinear)} leave small sets of initial states open"
             return self._open(reason, outcome)
         settled = self._settled(outcome.open)
-        if settled is not None and not (isinstance(settled, Open) and settled.reason == self.goes_on):
+        if settled is not None and not (isinstance(settled, Open) and settled.reason == goes_on(self.depth)):
             return replace(settled, statistics={**outcome.statistics, **settled.statistics})
         if outcome.ongoing or settled is not None:
             return self._closed() or self._ongoing(outcome)
@@ -72,11 +78,6 @@ class PathWalk:
             statistics=outcome.statistics,
         )
 
-    @property
-    def goes_on(self) -> str:
-        """Why nothing is decided at the depth."""
-        return f"no path fails within {self.depth} steps, and some are not decided there"
-
     def _closed(self) -> Proof | None:
         """A proof where exact sets come back to sets that were there before, and nothing is waited for.
 
@@ -84,34 +85,33 @@ class PathWalk:
         """
         if waits(self.path):
             return None
-        known = self._exact(self.question, FEW_PIECES)
+        known = self._exact(self.question, self.budget, FEW_PIECES)
         return known if isinstance(known, Proof) else None
 
     def _ongoing(self, outcome: Exploration) -> Open:
         """Nothing fails within the depth."""
         outcome.statistics[FOLLOWED_STEPS] = self.depth
-        return self._open(self.goes_on, replace(outcome, passed=self.depth))
+        return self._open(goes_on(self.depth), replace(outcome, passed=self.depth))
 
     def _settled(self, boxes: Sequence[Box]) -> Known | None:
         """What exact arithmetic finds in sets left open at margin zero; None where it is as in all the others."""
         ongoing: Open | None = None
         for box in boxes:
-            part = self.question.system.cut(box)
-            known = None if part is None else self._exact(replace(self.question, model=part))
+            known = known_of_box(self.question, box, self.budget, self._exact)
             if isinstance(known, Counterexample):
-                return replace(known, trace=replace(known.trace, system=self.question.system))
+                return known
             if isinstance(known, Open):
                 ongoing = known
-                if known.reason != self.goes_on:
+                if known.reason != goes_on(self.depth):
                     return known
         return ongoing
 
-    def _exact(self, question: Question, limit: int = MAX_PIECES) -> Known:
-        known = follow(question, self.path, self.depth, self.budget, engine=self.engine, limit=limit)
+    def _exact(self, question: Question, budget: Budget, limit: int = MAX_PIECES) -> Known:
+        known = follow(question, self.path, self.depth, budget, engine=self.engine, limit=limit)
         if isinstance(known, Open) and known.proven_steps is not None:
             proven = kept_steps(question.formula, known.proven_steps)
             statistics = {**known.statistics, FOLLOWED_STEPS: self.depth}
-            return replace(known, reason=self.goes_on, proven_steps=proven, statistics=statistics)
+            return replace(known, reason=goes_on(self.depth), proven_steps=proven, statistics=statistics)
         return known
 
     def _open(self, reason: str, outcome: Exploration | None = None) -> Open:

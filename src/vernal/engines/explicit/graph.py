@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.numbers.rounding import Mask
-from vernal.logic.direction import Direction
 from vernal.model.expr import Expr
+from vernal.sets.finite.points import Points
 from vernal.sets.finite.table import Codes, Numbers
 
 
@@ -76,7 +76,7 @@ class Graph:
     goal: bool  # whether the enumeration stopped at a goal
     within: int | None  # the transitions within which all reachable states are here; None: all of them are
 
-    direction = Direction.EXACT
+    direction = Points.direction
 
     @property
     def size(self) -> int:

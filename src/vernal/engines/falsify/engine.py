@@ -15,7 +15,7 @@ import numpy as np
 from vernal.engines.falsify.hunt import Hunt, Quarry
 from vernal.engines.falsify.paths import FailingPaths
 from vernal.engines.falsify.trajectories import FailingTrajectories
-from vernal.engines.refusals import in_seconds
+from vernal.engines.refusals import OF_SOME_SAMPLES, in_seconds
 from vernal.evidence import confirm, single_path
 from vernal.evidence.candidates import witnessed
 from vernal.evidence.confirm import close_atom
@@ -44,12 +44,13 @@ class Falsify:
 
     def takes(self, question: Question) -> str | None:
         """Claims of all paths; any claim, if there is one initial state: one path may decide it."""
-        if question.time is not Time.STEPS:
+        if question.time is Time.SECONDS:
             return in_seconds(question)
         length = horizon(refutable(question.claim.path))
         if length is not None and length > MAX_RUN_STEPS:
             return f"a horizon of {length:,} steps is too long to simulate; at most {MAX_RUN_STEPS:,} are"
-        if question.claim.mentions_some and not question.system.initial.is_point:
+        alone = question.time is Time.STEPS and question.model.initial.is_point
+        if question.claim.mentions_some and not alone:
             return _not_of_some(question)
         return None
 
@@ -57,7 +58,7 @@ class Falsify:
         """A counterexample, a witness where one suffices for a proof, or that neither was found."""
         if (refused := self.takes(question)) is not None:
             return _open(refused)
-        if question.time is Time.SECONDS:
+        if question.time is not Time.STEPS:
             return hunted(FailingTrajectories(question, budget), budget, self.generations)
         claim = question.claim
         length = horizon(refutable(claim.path))
@@ -74,6 +75,8 @@ class Falsify:
 
 def _not_of_some(question: Question) -> str:
     """Why a claim of some path is not taken."""
+    if question.time is not Time.STEPS:
+        return OF_SOME_SAMPLES
     if question.claim.quantifiers == {Quantifier.SOME}:
         reason = "a witness proves a claim of some path for one initial state only, and here are several"
     else:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import Stopped
 from vernal.evidence.trace import Trace
-from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms
+from vernal.logic.question import Question
 from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick, idle
@@ -56,17 +58,59 @@ class RunShare:
         return len(self.failing) / max(1, self.runs)
 
 
-def share_of(runs: Runs, formula: Formula, name: str | None, budget: Budget) -> RunShare:
-    """Which of the runs break a formula, judged within a budget."""
-    claim, count = claim_of(formula), len(runs.lengths)
-    path = claim.linear
-    if path is None or claim.mentions_some:
+class RunJudge(Protocol):
+    """What a claim of all paths is on runs, in one kind of time."""
+
+    @property
+    def question(self) -> Question:
+        """What is judged."""
+        ...
+
+    def verdicts(self, runs: Runs, tick: Tick) -> tuple[Sequence[int], int]:
+        """Which rows fail, those to be confirmed first before the others, and how many keep the claim."""
+        ...
+
+    def confirmed(self, runs: Runs, row: int, budget: Budget, *, short: bool) -> Trace | None:
+        """A failing run in exact numbers or enclosed, readable with `short`; None where it is not shown to fail."""
+        ...
+
+
+def share_of(judge: RunJudge, runs: Runs, budget: Budget) -> RunShare:
+    """Which of the runs break a claim, judged within a budget; of a claim that one run cannot break, none."""
+    name, claim, count = judge.question.name, judge.question.claim, len(runs.lengths)
+    if claim.linear is None or claim.mentions_some:
         return RunShare(name, claim.text, count, counts=False)
-    known = truth_on_runs(runs, path, budget.check)
-    failing = np.array([row for row, truth in enumerate(known) if truth is False], dtype=np.intp)
-    keeping = sum(truth is True for truth in known)
-    trace = _confirmed(runs, path, failing, budget.part(1.0, CONFIRMATION_SECONDS))
-    return RunShare(name, claim.text, count, True, tuple(failing.tolist()), keeping, trace)
+    failing, keeping = judge.verdicts(runs, budget.check)
+    trace = None
+    with suppress(Stopped):  # where it would take long, none is shown
+        part = budget.part(1.0, CONFIRMATION_SECONDS)
+        tried = (
+            judge.confirmed(runs, row, part, short=short) for row in failing[:MAX_LIFTED] for short in (True, False)
+        )
+        trace = next(filter(None, tried), None)
+    return RunShare(name, claim.text, count, True, tuple(sorted(failing)), keeping, trace)
+
+
+@dataclass(frozen=True)
+class PathJudge:
+    """Runs in steps: read as far as they go, and replayed exactly."""
+
+    question: Question
+
+    @property
+    def path(self) -> Formula:
+        """The claim, read along a path."""
+        assert self.question.claim.linear is not None
+        return self.question.claim.linear
+
+    def verdicts(self, runs: Runs, tick: Tick) -> tuple[Sequence[int], int]:
+        """By the truth of the atoms, whatever would come after the last position."""
+        known = truth_on_runs(runs, self.path, tick)
+        return [row for row, truth in enumerate(known) if truth is False], sum(truth is True for truth in known)
+
+    def confirmed(self, runs: Runs, row: int, budget: Budget, *, short: bool) -> Trace | None:
+        """The run as an exact path."""
+        return violation(runs, row, self.path, budget.check, short=short)
 
 
 def truth_on_runs(runs: Runs, path: Formula, tick: Tick = idle) -> list[bool | None]:
@@ -97,16 +141,3 @@ def _judged(
     tick()
     rows = {atom: [VALUES[value] for value in row] for atom, row in zip(asked, table.tolist(), strict=False)}
     return evaluate(path, lambda atom, t: rows[atom][t], length, complete=length <= steps)
-
-
-def _confirmed(runs: Runs, path: Formula, failing: NDArray[np.intp], budget: Budget) -> Trace | None:
-    """One of the failing runs, readable if possible; None where that would take long, or none is confirmed."""
-    try:
-        for row in failing[:MAX_LIFTED].tolist():
-            for short in (True, False):
-                trace = violation(runs, row, path, budget.check, short=short)
-                if trace is not None:
-                    return trace
-    except Stopped:
-        return None
-    return None

@@ -11,9 +11,8 @@ from vernal.engines.falsify.search import Population, children, first_plan
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.system import Model
 from vernal.run.budget import Budget
-from vernal.simulate.runs import Plan, Runs
+from vernal.simulate.runs import Plan, Runs, Simulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +27,12 @@ class HuntPatience:
 class Quarry(Protocol):
     """What is hunted in one kind of time: runs of plans, how close each is to failing, and failing runs as evidence."""
 
-    model: Model
     rows: int  # of a batch; one where nothing varies
-    columns: int  # positions of a decision, less one
     patience: HuntPatience
 
-    def run(self, plan: Plan) -> Runs:
-        """The runs a plan makes."""
+    @property
+    def simulator(self) -> Simulator:
+        """What makes runs of plans."""
         ...
 
     def margins(self, runs: Runs) -> Floats:
@@ -66,7 +64,8 @@ class Hunt:
     def go(self) -> Trace | None:
         """The first run found that provably fails."""
         quarry, patience = self.quarry, self.quarry.patience
-        plan = first_plan(quarry.model, quarry.rows, quarry.columns, self.rng, self.budget.check)
+        model, columns = quarry.simulator.model, quarry.simulator.columns
+        plan = first_plan(model, quarry.rows, columns, self.rng, self.budget.check)
         found, margins = self.batch(plan)
         if found is not None or quarry.rows == 1:
             return found
@@ -75,7 +74,7 @@ class Hunt:
         for generation in range(self.generations):
             self.budget.progress(f"searching, best margin {self.best:.4g}", generation / self.generations)
             before = self.best
-            plan = children(quarry.model, population.plan, quarry.rows, quarry.columns, self.rng)
+            plan = children(model, population.plan, quarry.rows, columns, self.rng)
             found, margins = self.batch(plan)
             if found is not None:
                 return found
@@ -88,7 +87,7 @@ class Hunt:
     def batch(self, plan: Plan) -> tuple[Trace | None, Floats]:
         """Simulate a plan; the confirmed violation it contains, if any, and its margins."""
         self.budget.check()
-        runs = self.quarry.run(plan)
+        runs = self.quarry.simulator.run(plan, self.budget.check)
         margins = self.quarry.margins(runs)
         self.simulated += plan.runs
         self.best = min(self.best, float(margins.min(initial=np.inf)))

@@ -19,7 +19,7 @@ from vernal.logic.question import Question
 from vernal.logic.shortening import weaker
 from vernal.run.budget import Budget
 from vernal.simulate.lift import violation
-from vernal.simulate.runs import Runs, Simulator
+from vernal.simulate.runs import Runs, StepSimulator
 from vernal.simulate.starts import NoInitialState
 from vernal.simulate.targets import Target
 
@@ -85,7 +85,7 @@ class FarBatch:
         rng = np.random.default_rng(budget.seed)
         plan = first_plan(self.system, batch_size(self.system, steps, RUN_STEPS_PER_BATCH), steps, rng, budget.check)
         budget.progress(f"simulating {steps:,} steps", None)
-        self.runs = Simulator(self.system, steps).run(plan, budget.check)
+        self.runs = StepSimulator(self.system, steps).run(plan, budget.check)
 
     def _steps(self, width: int) -> int:
         return horizon(weaker(self.goal, width)) or 0
@@ -102,7 +102,7 @@ class FarBatch:
         if margin >= -TOLERANCE:
             return None
         plan = self.runs.plan.rows(np.array([row]))
-        self.runs = Simulator(self.system, self.runs.steps).run(plan, self.budget.check)
+        self.runs = StepSimulator(self.system, self.runs.steps).run(plan, self.budget.check)
         return min(self._steps(self._shortest(self.runs)), int(self.runs.lengths[0]) - 1)
 
     def path(self, steps: int) -> Trace | None:

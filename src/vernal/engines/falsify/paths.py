@@ -19,7 +19,7 @@ from vernal.model.expr import Argmax
 from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.simulate.lift import violation
-from vernal.simulate.runs import Plan, Runs, Simulator
+from vernal.simulate.runs import Plan, Runs, StepSimulator
 from vernal.simulate.targets import Target
 
 RUN_STEPS_PER_BATCH = 400_000  # run-steps of one batch
@@ -39,19 +39,14 @@ class FailingPaths:
 
     def __init__(self, question: Question, goal: Formula, window: Formula, budget: Budget) -> None:
         self.question, self.goal, self.budget = question, goal, budget
-        self.model = question.model
         reach = horizon(window)
         assert reach is not None
         # A formula that only the end of a path can refute still needs a path.
-        self.columns = reach if says_something(window) or horizon(goal) is not None else WINDOW
-        self.rows = batch_size(self.model, self.columns)
-        self.simulator = Simulator(self.model, self.columns)
-        self.target = Target(self.model, goal, window)
+        steps = reach if says_something(window) or horizon(goal) is not None else WINDOW
+        self.rows = batch_size(question.model, steps)
+        self.simulator = StepSimulator(question.model, steps)
+        self.target = Target(question.model, goal, window)
         self.replayed = self.at_zero = self.undefined = 0
-
-    def run(self, plan: Plan) -> Runs:
-        """The runs a plan makes."""
-        return self.simulator.run(plan, self.budget.check)
 
     def margins(self, runs: Runs) -> Floats:
         """The margin of the goal on each run."""
@@ -85,14 +80,14 @@ class FailingPaths:
     def missed(self, simulated: int) -> str:
         """Why nothing was found."""
         what = "witness" if self.question.claim.mentions_some else "violation"
-        reason = f"no {what} found in {simulated:,} runs of {self.columns} steps"
+        reason = f"no {what} found in {simulated:,} runs of {self.simulator.steps} steps"
         if self.undefined:
             reason += f"; in {self.undefined:,} of them a state is not defined: {UNDEFINED}"
         return reason
 
     def statistics(self, simulated: int) -> Statistics:
         """What was done."""
-        return {"runs": simulated, "steps": self.columns, "replayed": self.replayed}
+        return {"runs": simulated, "steps": self.simulator.steps, "replayed": self.replayed}
 
 
 def batch_size(system: Model, length: int, cells: int = RUN_STEPS_PER_BATCH) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -11,31 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from vernal.engines.falsify.failure_rates import RunShare, share_of
-from vernal.engines.falsify.timed_target import TimedTarget
-from vernal.engines.falsify.trajectory_rates import share_of_trajectories
+from vernal.engines.falsify.failure_rates import PathJudge, RunJudge, RunShare, share_of
+from vernal.engines.falsify.timed_target import TARGETS
+from vernal.engines.falsify.trajectory_rates import TrajectoryJudge
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
-from vernal.interpret.sampled.held_questions import about, flow_of, timed_properties
-from vernal.logic.printing import text
-from vernal.logic.task import Task
-from vernal.logic.times import Time, last_time, time_of
+from vernal.interpret.sampled.held_questions import about, flow_of
+from vernal.logic.question import Question
+from vernal.logic.task import GivenTask, Task, as_task
+from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
-from vernal.simulate.runs import Plan, Runs, random_plan
-from vernal.simulate.runs import simulate as run
-from vernal.simulate.trajectories import simulator_of
+from vernal.simulate.runs import Plan, Runs, Simulator, StepSimulator, random_plan
+from vernal.simulate.trajectories import TrajectorySimulator, simulator_of
 
 DEFAULT_RUN_STEPS = 20  # of a run, where nothing is said
 MAX_NUMBERS = 10**8  # values kept in memory: about 800 MB
-COUNTS_SAMPLES = "it counts samples, and runs are judged in seconds"
 SECONDS_OVER_LIMIT = 0.5  # seconds over a limit, until work that did not look at it is interrupted
-
-RunJudge = Callable[[Budget], RunShare]  # what one property is on runs
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ class Simulation:
 
 
 def simulate(
-    subject: Task | Model,
+    subject: GivenTask,
     runs: int = 1000,
     steps: int | None = None,
     *,
@@ -106,7 +102,7 @@ def simulate(
     properties look, under disturbances that are constant for a while. The properties of a task are judged on every run.
     Runs prove nothing; one that fails comes with an exact path, or with an enclosed trajectory.
     """
-    task = subject if isinstance(subject, Task) else Task(subject)
+    task = as_task(subject)
     return simulated(task, RunsAsked(runs, steps, time, seed), Budget())
 
 
@@ -125,7 +121,9 @@ class RunsAsked:
             raise InputError(f"runs has to be at least 1, not {self.runs}")
         if self.seed < 0 or (self.steps is not None and self.steps < 0):
             raise InputError("steps and seed have to be 0 or more")
-        if time_of(task.model.motion) is Time.SECONDS:
+        if task.model.motion.automaton is not None:
+            raise InputError(f"{task.name} is a hybrid automaton, and these are not simulated yet; reach bounds it")
+        if task.model.motion.time is Time.SECONDS:
             if self.steps is not None and task.model.grid is None:
                 raise InputError(f"{task.name} is a flow, which makes no steps: say for how long with time")
             if self.steps is not None and self.time is not None:
@@ -137,65 +135,75 @@ class RunsAsked:
 def simulated(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
     """The simulation within a budget: Stopped where the runs are not finished, and what is not judged says so."""
     wanted.refuse(task)
-    with one_blas_thread(), np.errstate(all="ignore"):
-        if time_of(task.model.motion) is Time.SECONDS:
-            return _simulated_flow(task, wanted, budget)
-        return _simulated_system(task, wanted, budget)
-
-
-def _simulated_system(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
-    system, runs, steps = task.system, wanted.runs, DEFAULT_RUN_STEPS if wanted.steps is None else wanted.steps
-    if system.open_agents:
-        raise InputError(f"there is no policy for {', '.join(map(repr, system.open_agents))}: nothing can be simulated")
-    kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)
-    _refuse_many(runs * (steps + 1) * kept)
-    rng = np.random.default_rng(wanted.seed)
-    made = in_time(lambda: run(system, runs, steps, rng, tick=budget.check), budget, SECONDS_OVER_LIMIT)
-    judge: dict[str, RunJudge] = {
-        name: partial(share_of, made, formula, name) for name, formula in task.properties.items()
+    model = flow_of(task.model)
+    asked = {
+        name: replace(about(model, formula, name), counts=task.times.get(name))
+        for name, formula in task.properties.items()
     }
-    return Simulation(made, _judged(task, made, judge, budget), task)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        motion = MOTIONS[model.motion.time]
+        simulator = motion.simulator(model, wanted, list(asked.values()))
+        _refuse_many(simulator, wanted.runs)
+        rng = np.random.default_rng(wanted.seed)
+
+        def followed() -> tuple[Plan, Runs]:
+            plan = random_plan(simulator.model, wanted.runs, simulator.columns, rng, tick=budget.check)
+            return plan, simulator.run(plan, budget.check)
+
+        plan, runs = in_time(followed, budget, SECONDS_OVER_LIMIT)
+        shares = {
+            name: _judged(motion.judge(question, simulator, plan), runs, budget) for name, question in asked.items()
+        }
+    return Simulation(runs, shares, task)
 
 
-def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
-    flow, time = flow_of(task.model), wanted.time
-    if wanted.steps is not None and flow.grid is not None:
-        time = (wanted.steps or 1) * flow.grid
-    asked = {name: about(flow, formula, name) for name, formula in timed_properties(task).items()}
-    longest = last_time(timed_properties(task).values()) or Fraction(1)
+def _judged(judge: RunJudge, runs: Runs, budget: Budget) -> RunShare:
+    """What a property is on the runs, or why that is not known."""
+    try:
+        budget.check()
+        return in_time(partial(share_of, judge, runs, budget), budget, SECONDS_OVER_LIMIT)
+    except Stopped as stop:
+        question = judge.question
+        return RunShare(question.name, question.claim.text, len(runs.lengths), counts=False, reason=stop.reason)
+
+
+def _refuse_many(simulator: Simulator, runs: int) -> None:
+    model = simulator.model
+    kept = len(model.state) + sum(slot.var.size for slot in model.slots) + len(model.step.names)
+    if runs * (simulator.steps + 1) * kept > MAX_NUMBERS:
+        raise InputError("so many runs and steps do not fit into memory; ask for fewer")
+
+
+# Motions --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedMotion:
+    """How models of one kind of time are simulated, as far as was asked for, and their runs judged."""
+
+    simulator: Callable[[Model, RunsAsked, Sequence[Question]], Simulator]
+    judge: Callable[[Question, Any, Plan], RunJudge]  # with that simulator
+
+
+def _in_steps(model: Model, wanted: RunsAsked, asked: Sequence[Question]) -> StepSimulator:
+    if model.open_agents:
+        raise InputError(f"there is no policy for {', '.join(map(repr, model.open_agents))}: nothing can be simulated")
+    return StepSimulator(model, DEFAULT_RUN_STEPS if wanted.steps is None else wanted.steps)
+
+
+def _in_seconds(model: Model, wanted: RunsAsked, asked: Sequence[Question]) -> TrajectorySimulator:
+    """As long as wanted, or else as the properties look."""
+    time = wanted.time
+    if wanted.steps is not None and model.grid is not None:
+        time = (wanted.steps or 1) * model.grid
     if time is not None and not 0 < time < float("inf"):
         raise InputError(f"time has to be a number above 0, not {time}")
-    instants = [instant for question in asked.values() for instant in TimedTarget(question).instants]
-    simulator = simulator_of(flow, longest if time is None else time, instants)
-    _refuse_many(wanted.runs * len(simulator.times) * (len(flow.state) + len(flow.disturbances)))
-    rng = np.random.default_rng(wanted.seed)
-
-    def followed() -> tuple[Plan, Runs]:
-        plan = random_plan(simulator.model, wanted.runs, len(simulator.changes) - 1, rng, tick=budget.check)
-        return plan, simulator.run(plan, budget.check)
-
-    plan, made = in_time(followed, budget, SECONDS_OVER_LIMIT)
-    judge: dict[str, RunJudge] = {
-        name: partial(share_of_trajectories, question, simulator, plan, made) for name, question in asked.items()
-    }
-    return Simulation(made, _judged(task, made, judge, budget), task)
+    instants = [instant for question in asked for instant in TARGETS[question.time](question).instants]
+    longest = max(instants, default=Fraction(0)) or Fraction(1)
+    return simulator_of(model, longest if time is None else time, instants)
 
 
-def _judged(task: Task, runs: Runs, judge: Mapping[str, RunJudge], budget: Budget) -> dict[str, RunShare]:
-    """What every property is on the runs, or why that is not known."""
-    found: dict[str, RunShare] = {}
-    for name, formula in task.properties.items():
-        if name not in judge:
-            found[name] = RunShare(name, text(formula), len(runs.lengths), counts=False, reason=COUNTS_SAMPLES)
-            continue
-        try:
-            budget.check()
-            found[name] = in_time(partial(judge[name], budget), budget, SECONDS_OVER_LIMIT)
-        except Stopped as stop:
-            found[name] = RunShare(name, text(formula), len(runs.lengths), counts=False, reason=stop.reason)
-    return found
-
-
-def _refuse_many(numbers: int) -> None:
-    if numbers > MAX_NUMBERS:
-        raise InputError("so many runs and steps do not fit into memory; ask for fewer")
+MOTIONS: Mapping[Time, SimulatedMotion] = {
+    Time.STEPS: SimulatedMotion(_in_steps, lambda question, simulator, plan: PathJudge(question)),
+    Time.SECONDS: SimulatedMotion(_in_seconds, TrajectoryJudge),
+}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +14,61 @@ from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.margin import atom_margin
-from vernal.logic.normal import atoms, fold, order
+from vernal.logic.normal import atoms, fold, horizon, order
+from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
+from vernal.logic.times import Time
 from vernal.model.expr import Expr
+from vernal.model.numbers import nearest
+from vernal.model.system import Model
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied, typed
+from vernal.simulate.targets import path_margins
 from vernal.simulate.trajectories import column
 
 
+class TrajectoryTarget(Protocol):
+    """By how much trajectories keep a formula, in floats."""
+
+    @property
+    def instants(self) -> Sequence[Fraction]:
+        """The times that the formula is about."""
+        ...
+
+    def margins(self, runs: Runs) -> Floats:
+        """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
+        ...
+
+    def critical(self, runs: Runs) -> list[float]:
+        """Of a single trajectory, other times at which it may fail."""
+        ...
+
+
+class AtomMargins:
+    """The margins of the atoms of formulas over the variables of a flow, at all positions of trajectories."""
+
+    def __init__(self, flow: Model, *formulas: Formula) -> None:
+        self.flow = flow
+        self.atoms = list(dict.fromkeys(atom for formula in formulas for atom in atoms(formula)))
+        self.program = concrete.compile([atom_margin(atom) for atom in self.atoms])
+
+    def table(self, runs: Runs) -> dict[Expr, Floats]:
+        """A row for each trajectory, a column for each position."""
+        shape = (len(runs.lengths), runs.steps + 1)
+        inputs: dict[Expr, NDArray[np.generic]] = {
+            var: typed(var, column(runs, var.name).reshape(-1)) for var in self.flow.vars
+        }
+        values = self.program(inputs, shape[0] * shape[1]) if self.atoms else []
+        spread = [np.broadcast_to(value, shape[0] * shape[1]).reshape(shape) for value in values]
+        return dict(zip(self.atoms, spread, strict=True))
+
+
 class TimedTarget:
-    """The margin of a question's formula on trajectories, computed in floats."""
+    """The margin of a question's formula in seconds."""
 
     def __init__(self, question: Question) -> None:
-        self.flow = question.model
         self.formula = closed(question.claim.normal, question.model)
-        self.atoms = atoms(self.formula)
-        self.program = concrete.compile([atom_margin(atom) for atom in self.atoms])
+        self.known = AtomMargins(question.model, self.formula)
         self.timed = [node for node in order(self.formula) if isinstance(node, Always | Eventually)]
 
     @property
@@ -38,7 +79,7 @@ class TimedTarget:
 
     def margins(self, runs: Runs) -> Floats:
         """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
-        table = self._table(runs)
+        table = self.known.table(runs)
         result: Floats = np.array(fold(self.formula, lambda node, args: _margin(node, args, table, runs))[:, 0])
         result[np.isnan(result) | ~satisfied(runs.system, runs.plan.first)] = np.inf
         return result
@@ -46,7 +87,7 @@ class TimedTarget:
     def critical(self, runs: Runs) -> list[float]:
         """Of a single trajectory, the times at which what has to hold throughout is closest to failing."""
         assert runs.times is not None
-        table = self._table(runs)
+        table = self.known.table(runs)
         found = []
         for node in self.timed:
             if isinstance(node, Always):
@@ -55,15 +96,39 @@ class TimedTarget:
                 found.append(float(runs.times[int(np.argmin(counted[0]))]))
         return found
 
-    def _table(self, runs: Runs) -> dict[Expr, Floats]:
-        """The margins of the atoms at all positions."""
-        shape = (len(runs.lengths), runs.steps + 1)
-        inputs: dict[Expr, NDArray[np.generic]] = {
-            var: typed(var, column(runs, var.name).reshape(-1)) for var in self.flow.vars
-        }
-        values = self.program(inputs, shape[0] * shape[1]) if self.atoms else []
-        spread = [np.broadcast_to(value, shape[0] * shape[1]).reshape(shape) for value in values]
-        return dict(zip(self.atoms, spread, strict=True))
+
+class SampledTarget:
+    """The margin of a question's formula over the samples of a loop."""
+
+    def __init__(self, question: Question) -> None:
+        self.formula = closed(question.claim.path, question.model)
+        self.window = refutable(self.formula)
+        self.known = AtomMargins(question.model, self.formula, self.window)
+        steps, grid = horizon(self.window), question.model.grid
+        assert steps is not None
+        assert grid is not None
+        self.instants = [k * grid for k in range(max(steps, 1) + 1)]
+
+    def margins(self, runs: Runs) -> Floats:
+        """One number for each path, by what holds after everything that happens at an instant."""
+        assert runs.times is not None
+        columns = np.searchsorted(runs.times, [nearest(time) for time in self.instants], side="right") - 1
+        lengths = (columns < runs.lengths[:, None]).sum(axis=1)
+        values = self.known.table(runs)
+        table = [{atom: rows[:, place] for atom, rows in values.items()} for place in columns]
+        result = path_margins(self.formula, self.window, table, lengths)
+        result[np.isnan(result) | ~satisfied(runs.system, runs.plan.first)] = np.inf
+        return result
+
+    def critical(self, runs: Runs) -> list[float]:
+        """None: only instants count."""
+        return []
+
+
+TARGETS: Mapping[Time, Callable[[Question], TrajectoryTarget]] = {
+    Time.SECONDS: TimedTarget,
+    Time.SAMPLES: SampledTarget,
+}
 
 
 def _margin(node: Formula, args: tuple[Floats, ...], table: dict[Expr, Floats], runs: Runs) -> Floats:

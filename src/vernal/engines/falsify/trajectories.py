@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vernal.engines.falsify.hunt import HuntPatience
 from vernal.engines.falsify.search import freedom
-from vernal.engines.falsify.timed_target import TimedTarget
+from vernal.engines.falsify.timed_target import TARGETS, TrajectoryTarget
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
@@ -49,15 +49,11 @@ class FailingTrajectories:
 
     def __init__(self, question: Question, budget: Budget) -> None:
         self.question, self.budget = question, budget
-        self.target = TimedTarget(question)
-        self.simulator = simulator_of(question.model, question.claim.last_time, self.target.instants)
-        self.model, self.columns = self.simulator.model, len(self.simulator.changes) - 1
-        self.rows = TRAJECTORIES_PER_BATCH if freedom(self.model) else 1
+        self.target = TARGETS[question.time](question)
+        self.last = max(self.target.instants, default=Fraction(0))
+        self.simulator = simulator_of(question.model, self.last, self.target.instants)
+        self.rows = TRAJECTORIES_PER_BATCH if freedom(self.simulator.model) else 1
         self.enclosed = 0
-
-    def run(self, plan: Plan) -> Runs:
-        """The trajectories a plan makes."""
-        return self.simulator.run(plan, self.budget.check)
 
     def margins(self, runs: Runs) -> Floats:
         """The margin of the claim on each trajectory."""
@@ -80,8 +76,7 @@ class FailingTrajectories:
 
     def missed(self, simulated: int) -> str:
         """Why nothing was found."""
-        last = float(self.question.claim.last_time)
-        said = f"no violation found in {simulated:,} trajectories until time {last:g}"
+        said = f"no violation found in {simulated:,} trajectories until time {float(self.last):g}"
         if not self.enclosed:
             return said
         return f"{said}: some seem to fail, but not all solutions from there provably do"
@@ -109,7 +104,13 @@ def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
 
 
 def enclosed(
-    question: Question, target: TimedTarget, simulator: TrajectorySimulator, plan: Plan, budget: Budget, *, short: bool
+    question: Question,
+    target: TrajectoryTarget,
+    simulator: TrajectorySimulator,
+    plan: Plan,
+    budget: Budget,
+    *,
+    short: bool,
 ) -> Trace | None:
     """The trajectory that a plan of one row makes, as far as it takes to refute the formula; None where it does not.
 
@@ -120,7 +121,7 @@ def enclosed(
     try:
         for precision in precisions(question.model):
             path = trajectory(question.model, lift.first, lift.times, lift.disturbances, precision, part.check)
-            found = refuted(path, question.formula)
+            found = refuted(path, question.formula, question.time)
             if found is not None:
                 return found.finer(RECORDED_TIMES).trace
     except NotAPath:
@@ -133,14 +134,14 @@ def enclosed(
 class Lifted:
     """A simulated trajectory in exact numbers: its first state, disturbances, and times at which it is recorded."""
 
-    def __init__(self, simulator: TrajectorySimulator, target: TimedTarget, plan: Plan, short: bool) -> None:
+    def __init__(self, simulator: TrajectorySimulator, target: TrajectoryTarget, plan: Plan, short: bool) -> None:
         self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
         values = first_values(simulator.model, plan, short)
         self.first = {var.name: values[var][0] for var in simulator.model.vars}
         self.times = self._times(target, simulator.run(plan))
         self.disturbances = [self._given(time) for time in self.times]
 
-    def _times(self, target: TimedTarget, runs: Runs) -> list[Fraction]:
+    def _times(self, target: TrajectoryTarget, runs: Runs) -> list[Fraction]:
         """Those at which disturbances change, that the formula names, that are critical, and some between."""
         last = min(max([*target.instants, Fraction(0)]), self.simulator.time)
         even = [last * k / RECORDED_TIMES for k in range(RECORDED_TIMES + 1)]

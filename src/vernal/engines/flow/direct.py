@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from vernal.engines.flow.rounds import BoxRounds
+from vernal.engines.flow.samples import SampleSearch, refusal
 from vernal.engines.flow.template import chosen
 from vernal.engines.initial_parts import attempt_parts
 from vernal.engines.options import FlowpipeOptions
@@ -27,9 +29,10 @@ from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always
 from vernal.logic.question import Question
-from vernal.model.motion import Sampled
+from vernal.logic.times import Time
 from vernal.model.system import Model
 from vernal.run.budget import Budget
+from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
@@ -58,12 +61,16 @@ class DirectFlowpipe:
 
     def takes(self, question: Question) -> str | None:
         """Claims about flows whose rates have known slopes, over times that are exact."""
+        if question.time is Time.SAMPLES:
+            return refusal(question)
         return in_seconds(question) or _problem(question.model, float_above(question.claim.last_time))
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
+        if question.time is Time.SAMPLES:
+            return SampleSearch(question, self.name, budget).run()
         if self.options == FlowpipeOptions() and (budget.journal is not None or budget.workers > 1):
             return attempt_parts(question, budget, self.name, followed_part)
         return self.whole(question, budget)
@@ -98,13 +105,24 @@ class DirectFlowpipe:
 
 def _problem(flow: Model, horizon: float) -> str | None:
     """Why this engine does not take a flow, if it does not."""
-    loop = isinstance(flow.motion, Sampled)  # whose rates are looked at when it is known what is held
+    loop = flow.grid is not None  # whose rates are looked at when it is known what is held
     strange = [] if loop else unknown_operators(flow.vector_field)
     if strange:
         return f"{UNSUPPORTED}: the slopes of {', '.join(strange)} are not known; {ABSTRACTION}"
     if horizon >= LONGEST_TIME:
         return f"{UNSUPPORTED}: a horizon of {horizon:g} units of time is too long; try other units"
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenStarts:
+    """Boxes that stay open, and how much each of their components has to do with that."""
+
+    boxes: StartBoxes
+    influence: Floats
+
+    def __len__(self) -> int:
+        return len(self.boxes)
 
 
 class DirectSearch:
@@ -115,6 +133,7 @@ class DirectSearch:
         self.flow, self.horizon = question.model, rounds.horizon
         self.judge = PipeJudge(question, budget.check)
         self.stale = 0  # rounds without progress
+        self.reason: str | None = None  # why another round would not help
         self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.proven: float | None = None  # of a claim about all times, until when it is true
         self.margin = math.inf  # of what is closed, at least
@@ -125,17 +144,15 @@ class DirectSearch:
     def run(self) -> Known:
         """Follow all boxes; then, again and again, the parts of those that stay open."""
         boxes = start_boxes(self.flow)
-        empty = not len(boxes)
+        if not len(boxes):
+            return self._proof(empty=True)
         try:
-            while len(boxes):
-                still, influence, fails = self._round(boxes)
-                reason = self._hopeless(len(still), fails)
-                if len(still) and reason:
-                    return self._left_open(reason)
-                boxes = cut(self.flow, still, influence) if len(still) else still
+            end = cut_until_decided(boxes, self._round, self._cut, CuttingLimits(most=MAX_BOXES)).end
         except Stopped as stop:
             return self._left_open(stop.reason)
-        return self._proof(empty)
+        if end is CuttingEnd.DECIDED:
+            return self._proof(empty=False)
+        return self._left_open(self.reason or f"more than {MAX_BOXES // 2} parts of the initial set stay open")
 
     def _hopeless(self, count: int, fails: bool) -> str | None:
         """Why another round would not help."""
@@ -145,14 +162,15 @@ class DirectSearch:
             return f"cutting {count} parts of the initial set once more does not help"
         if self.rounds.number >= MAX_ROUNDS:
             return f"{count} parts of the initial set stay open after {MAX_ROUNDS} rounds of cutting them"
-        if 2 * count > MAX_BOXES:
-            return f"more than {MAX_BOXES // 2} parts of the initial set stay open"
         return None
+
+    def _cut(self, left: OpenStarts) -> StartBoxes:
+        return cut(self.flow, left.boxes, left.influence)
 
     # One round --------------------------------------------------------------------------------------------------------
 
-    def _round(self, boxes: StartBoxes) -> tuple[StartBoxes, Floats, bool]:
-        """Follow boxes: those that stay open, what influences them, and whether the formula is false of some."""
+    def _round(self, boxes: StartBoxes) -> OpenStarts | None:
+        """Follow boxes: those that stay open; None where another round would not help."""
         left: list[Segments] = []
         influence, still, fails = [], [], False
         proven: list[float | None] = []
@@ -173,7 +191,9 @@ class DirectSearch:
         self.best = max(self.best, least)
         self._note_proven(proven)
         self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
-        return boxes[np.concatenate(still)], np.concatenate(influence), fails
+        rest = OpenStarts(boxes[np.concatenate(still)], np.concatenate(influence))
+        self.reason = self._hopeless(len(rest), fails) if len(rest) else None
+        return None if self.reason else rest
 
     def _note_proven(self, times: Sequence[float | None]) -> None:
         """All boxes of a round keep the formula until then; those of earlier rounds keep it for all times."""
@@ -252,10 +272,10 @@ def _roughness(flow: Model, parts: Sequence[Segments]) -> list[str]:
     """Where no smooth step of a set was found that is long enough, if that was so."""
     for part in parts:
         for box in np.flatnonzero(np.isfinite(part.rough)):
-            there = np.flatnonzero((part.origins == box) & (part.times[:, 0] <= part.rough[box]))
+            there = np.flatnonzero((part.sets.trail == box) & (part.times[:, 0] <= part.rough[box]))
             if len(there):
                 last = there[-1]
-                ends = zip(flow.state, part.lower[last], part.upper[last], strict=False)
+                ends = zip(flow.state, part.sets.lower[last], part.sets.upper[last], strict=False)
                 where = ", ".join(f"{v.name} in [{low:.3g}, {high:.3g}]" for v, low, high in ends)
                 return [f"no smooth step was found where {where}, only short ones of first order; {ABSTRACTION}"]
     return []

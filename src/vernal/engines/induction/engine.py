@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 from vernal.engines.base import Engine
 from vernal.engines.chain import InOrder, Prover
 from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
-from vernal.engines.refusals import by_paths
+from vernal.engines.refusals import by_paths, of_every_step
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject
-from vernal.evidence.result import Assurance
 from vernal.logic.claim import always
 from vernal.logic.formula import Always, Bound
 from vernal.logic.normal import horizon
@@ -30,7 +30,8 @@ from vernal.sets.pieces.exploration import kept_steps
 from vernal.solvers import registry
 from vernal.solvers.base import SmtSolver
 
-BASE = 0.4  # the share of the time left for a base
+BASE = 0.4  # the share of the time left for one engine of a base
+ENGINE_SECONDS = (10.0, inf)  # for one engine, when positions are tried first, and when those left over are once more
 NOT_ALWAYS = "not supported by this engine: the claim is not one about every step (G p, p W q or q R p, with p bounded)"
 
 
@@ -53,7 +54,7 @@ class Induction:
 
     def takes(self, question: Question) -> str | None:
         """Claims about every step, or that such claims decide."""
-        return by_paths(question, lambda path: always(path) is not None, NOT_ALWAYS)
+        return by_paths(question, of_every_step, NOT_ALWAYS)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by induction, a counterexample of a base, or how far the claim is proven."""
@@ -65,65 +66,105 @@ class Induction:
         claimed = always(question.claim.linear)
         if claimed is None:
             return Open(engine=self.name, reason=NOT_ALWAYS)
-        step, solver = InductionStep(question, claimed.arg, budget), self.solver or _solver()
-        proven, inside = None, horizon(claimed.arg) or 0
-        try:
-            for k in range(1, self.depth + 1):
-                budget.progress(f"induction: k = {k}", k / self.depth)
-                based = self._based(question, claimed, k, budget)
-                if isinstance(based, Counterexample):
-                    refutes = confirm.truth(based.trace, question.claim.path) is False
-                    return based if refutes else self._open(f"{claimed}, which would prove it, is false", None)
-                if isinstance(based, Proof):
-                    proven = kept_steps(question.formula, int(claimed.bound.lower) + k - 1 + inside)
-                    found = self._stepped(step, solver, k, differing=k > 1 and claimed.bound.lower == 0)
-                    if found is not None:
-                        return self._proof(based, *found, k)
-        except Stopped as stop:
-            return self._open(stop.reason, proven)
-        missing = "" if solver is not None else "; for states without bounds a solver helps: pip install 'vernal[smt]'"
-        return self._open(f"no step of at most {self.depth} positions keeps the claim from any state{missing}", proven)
+        search = InductionSearch(question, claimed, self.base, self.step, self.solver or _solver(), budget)
+        return search.run(self.depth)
 
-    def _based(self, question: Question, claimed: Always, k: int, budget: Budget) -> Known:
+
+class InductionSearch:
+    """Numbers of positions one after the other; those for which engines had too little time are tried once more."""
+
+    def __init__(
+        self,
+        question: Question,
+        claimed: Always,
+        base: Engine,
+        engines: Sequence[Engine],
+        solver: SmtSolver | None,
+        budget: Budget,
+    ) -> None:
+        self.question, self.claimed, self.base, self.engines, self.solver = question, claimed, base, engines, solver
+        self.budget = budget
+        self.step = InductionStep(question, claimed.arg, budget)
+        self.proven: int | None = None  # steps up to which the claim is proven
+
+    def run(self, depth: int) -> Known:
+        """What an induction of at most so many positions knows."""
+        unfinished: Sequence[int] = range(1, depth + 1)
+        try:
+            for seconds in ENGINE_SECONDS:
+                waiting = []
+                for k in unfinished:
+                    self.budget.progress(f"induction: k = {k}", k / depth)
+                    before = len(self.budget.stops)
+                    known = self._induction(k, seconds)
+                    if known is not None:
+                        return known
+                    waiting += [k] if len(self.budget.stops) > before else []
+                unfinished = waiting
+        except Stopped as stop:
+            return self._open(depth, stop.reason)
+        if unfinished:
+            return self._open(
+                depth, f"{self.budget.stops[-1]}, with k = {', '.join(map(str, unfinished))} not finished"
+            )
+        helps = "; for states without bounds a solver helps: pip install 'vernal[smt]'" if self.solver is None else ""
+        return self._open(depth, f"no step of at most {depth} positions keeps the claim from any state{helps}")
+
+    def _induction(self, k: int, seconds: float) -> Known | None:
+        """What k positions show, each engine having at most so many seconds; None where they show nothing."""
+        first = int(self.claimed.bound.lower)
+        based = self._based(k, seconds)
+        if isinstance(based, Counterexample):
+            refutes = confirm.truth(based.trace, self.question.claim.path) is False
+            return based if refutes else self._open(k, f"{self.claimed}, which would prove it, is false")
+        if not isinstance(based, Proof):
+            return None
+        proven = kept_steps(self.question.formula, first + k - 1 + (horizon(self.claimed.arg) or 0))
+        self.proven = proven if self.proven is None or proven is None else max(proven, self.proven)
+        found = self._stepped(k, seconds, differing=k > 1 and first == 0)
+        return None if found is None else self._proof(based, found, k)
+
+    def _based(self, k: int, seconds: float) -> Known | None:
         """What is known of the first k positions."""
-        first = claimed.bound.lower
-        asked = replace(question, formula=replace(claimed, bound=Bound(first, first + Fraction(k - 1))))
-        known = self.base.attempt(asked, replace(budget, journal=None))
+        first = self.claimed.bound.lower
+        asked = replace(self.question, formula=replace(self.claimed, bound=Bound(first, first + Fraction(k - 1))))
+        try:
+            known = self.base.attempt(asked, replace(self.budget.part(1.0, seconds / BASE), journal=None))
+        except Stopped:
+            self.budget.check()
+            return None
         return replace(known, statistics={**known.statistics, "k": k})
 
-    def _stepped(
-        self, step: InductionStep, solver: SmtSolver | None, k: int, *, differing: bool
-    ) -> tuple[Assurance, str] | None:
-        """How the step is proven, and what that rests on.
+    def _stepped(self, k: int, seconds: float, *, differing: bool) -> Proof | None:
+        """A proof of the step.
 
         That positions may be supposed to differ needs a claim from the first position on: a shorter path that fails
         would else fail too early.
         """
-        if step.is_empty:  # the base has shown that there is no initial state
+        if self.step.is_empty:  # the base has shown that there is no initial state
             return None
         try:
-            for engine in self.step:
-                found = step.by_engine(engine, k)
+            for engine in self.engines:
+                found = self.step.by_engine(engine, k, seconds)
                 if found is not None:
-                    return found, f"step by {engine.name}"
+                    return found
         except NotInductive:
             if not differing:  # else the path that fails may come back to a state, and be none of the shortest
                 return None
-        found = None if solver is None else step.by_solver(solver, k, differing=differing)
-        return None if found is None or solver is None else (found, f"step by {solver.name}")
+        return None if self.solver is None else self.step.by_solver(self.solver, k, seconds, differing=differing)
 
-    def _proof(self, based: Proof, assurance: Assurance, method: str, k: int) -> Proof:
+    def _proof(self, based: Proof, step: Proof, k: int) -> Proof:
         return Proof(
-            engine=self.name,
-            direction=based.direction.then(InductionStep.direction),
+            engine=Induction.name,
+            direction=based.direction.then(step.direction),
             subject=Subject.PATHS,
-            assurance=min(based.assurance, assurance),
+            assurance=min(based.assurance, step.assurance),
             empty=based.empty,
-            statistics={**based.statistics, "k": k, "depth": k, "method": method},
+            statistics={**based.statistics, "k": k, "depth": k, "method": f"step by {step.engine}"},
         )
 
-    def _open(self, reason: str, proven: int | None) -> Open:
-        return Open(engine=self.name, reason=reason, proven_steps=proven, statistics={"depth": self.depth})
+    def _open(self, depth: int, reason: str) -> Open:
+        return Open(engine=Induction.name, reason=reason, proven_steps=self.proven, statistics={"depth": depth})
 
 
 def _solver() -> SmtSolver | None:

@@ -17,12 +17,12 @@ from math import ceil, floor
 from vernal.engines.base import Engine
 from vernal.engines.induction.implied_ends import implied_ends
 from vernal.errors import Stopped, UnsupportedFormula, VernalError
+from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.ends import UNKNOWN_ENDS, meet
 from vernal.interpret.smt import NoTerm, PartialSpan, Script
 from vernal.interpret.unrolling.stepwise import Unrolling
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound, Formula, Implies
 from vernal.logic.question import Question
 from vernal.model import build
@@ -40,6 +40,7 @@ from vernal.solvers.base import Satisfiable, SmtSolver
 AnyStart = Start | PartialSpan
 
 ENGINE_SHARE = 0.5  # of the time left, for one engine
+NEARLY_OVER = 0.1  # of a solver's time: one that gives up with less than that left had too little
 
 
 def step_formula(kept: Formula, k: int) -> Formula:
@@ -55,8 +56,6 @@ class InductionStep:
     question: Question
     kept: Formula
     budget: Budget
-
-    direction = Direction.OVER  # it begins in more states than are reached
 
     @cached_property
     def starts(self) -> Mapping[Expr, Sequence[AnyStart]]:
@@ -101,25 +100,26 @@ class InductionStep:
 
     # By an engine -----------------------------------------------------------------------------------------------------
 
-    def by_engine(self, engine: Engine, k: int) -> Assurance | None:
-        """What a proof of the step by an engine rests on; None where it has none."""
+    def by_engine(self, engine: Engine, k: int, seconds: float) -> Proof | None:
+        """A proof of the step by an engine; None where it has none within so many seconds."""
         if self.anywhere is None:
             return None
         asked = Question(self.anywhere, step_formula(self.kept, k))
         try:
-            known = engine.attempt(asked, replace(self.budget.part(ENGINE_SHARE), journal=None))
+            known = engine.attempt(asked, replace(self.budget.part(ENGINE_SHARE, seconds), journal=None))
+            known = believed(asked.claim, known)
         except Stopped:
             self.budget.check()
             return None
         if isinstance(known, Counterexample):
             raise NotInductive(f"not kept by a step after {k} positions that keep it")
-        return known.assurance if isinstance(known, Proof) else None
+        return known if isinstance(known, Proof) else None
 
     # By a solver ------------------------------------------------------------------------------------------------------
 
-    def by_solver(self, solver: SmtSolver, k: int, *, differing: bool) -> Assurance | None:
-        """What a proof of the step by a solver rests on; `differing`: no two positions have the same state."""
-        system, budget = self.question.system, self.budget.part(ENGINE_SHARE)
+    def by_solver(self, solver: SmtSolver, k: int, seconds: float, *, differing: bool) -> Proof | None:
+        """A proof of the step by a solver; `differing`: no two positions have the same state."""
+        system, budget = self.question.system, self.budget.part(ENGINE_SHARE, seconds)
         if not self.question.is_total and decisions([system.step.enabled]):
             return None
         unrolling = Unrolling(system.step)
@@ -128,13 +128,19 @@ class InductionStep:
             script.require(refuting_condition(system, step_formula(self.kept, k), budget.check, unrolling))
             for condition in self._different(unrolling, k) if differing else ():
                 script.require(condition)
-            found = solver.check(script.text, script.unknowns, budget.left, budget.check)
+            given = budget.left
+            found = solver.check(script.text, script.unknowns, given, budget.check)
         except (NoTerm, UnsupportedFormula):
             return None
         except Stopped:
             self.budget.check()
             return None
-        return Assurance.SOLVER if found.status is Satisfiable.NO else None
+        if found.status is Satisfiable.UNKNOWN and budget.left < NEARLY_OVER * given:
+            budget.ran_out()
+        if found.status is not Satisfiable.NO:
+            return None
+        direction = Unrolling.direction.then(Script.direction)
+        return Proof(engine=solver.name, direction=direction, assurance=Assurance.SOLVER)
 
     def _different(self, unrolling: Unrolling, k: int) -> list[Expr]:
         """That each two positions differ in a variable the claim depends on."""

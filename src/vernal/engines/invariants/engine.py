@@ -7,7 +7,7 @@ in. Each proposal is rounded to short numbers and certified; what is certified i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,7 @@ import numpy as np
 from vernal.engines.chain import Prover
 from vernal.engines.invariants.exclusion import BROKEN, excluded
 from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
-from vernal.engines.refusals import by_paths
+from vernal.engines.refusals import by_paths, of_what_is_kept
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
@@ -25,8 +25,6 @@ from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import TemplateSets, hulls, joined
-from vernal.logic.claim import Claim
-from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, excluding, safety_claim
 from vernal.logic.times import Time
@@ -49,7 +47,8 @@ MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is ch
 MAX_SIMPLIFIED = 200  # boxes of a union of which one is left out after the other
 MAX_PREFIX = 200  # steps before a claim begins
 FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
-METHOD_SHARE, MOST_SECONDS = 0.5, 30.0  # of the time left, and at most, for one method
+METHOD_SHARE = 0.5  # of the time left, for one method
+METHOD_SECONDS = (5.0, 30.0)  # at most, for each method first, and once more for those that were cut short
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
@@ -68,6 +67,9 @@ class Proposal:
     parts: TemplateSets | None = None  # boxes that make up the cells, where these are joined ones
 
 
+Proposer = Callable[[], Iterator[Proposal]]
+
+
 class Invariants:
     """The engine `invariants`."""
 
@@ -76,13 +78,9 @@ class Invariants:
     def takes(self, question: Question) -> str | None:
         """Claims that something is kept, or that what decides them is."""
         never = excluding(question.claim) if question.time is Time.STEPS else None
-        if never is not None and self._is_kept(question, never):
+        if never is not None and of_what_is_kept(question, never):
             return None
-        return by_paths(question, partial(self._is_kept, question), NOT_SAFETY)
-
-    @staticmethod
-    def _is_kept(question: Question, path: Formula) -> bool:
-        return safety_claim(Claim(path), total=question.is_total) is not None
+        return by_paths(question, of_what_is_kept, NOT_SAFETY)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof with its invariant, a state from which every path breaks the claim, or what was tried.
@@ -112,7 +110,7 @@ class InvariantSearch:
     """All methods on one question."""
 
     def __init__(self, system: System, safety: SafetyClaim, budget: Budget) -> None:
-        self.budget, self.slice = budget, budget
+        self.budget, self.slice, self.stops_before = budget, budget, len(budget.stops)
         self.dynamics = dynamics = WatchedLoop(system, safety, self._check)
         self.images = Images(dynamics)
         self.certifier = Certifier(dynamics, self.images)
@@ -120,6 +118,7 @@ class InvariantSearch:
         self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
         self.starts: dict[tuple[bytes, int], TemplateSets] = {}  # by directions, and by how finely images are bounded
         self.limits = claim_limits(dynamics)
+        self.box = Template(np.eye(len(dynamics.numbers)))
         self.tried: list[str] = []
         self.proven: int | None = None
 
@@ -137,51 +136,67 @@ class InvariantSearch:
                         return found
         except Stopped as stop:
             reason = stop.reason
-        tried = ", ".join(dict.fromkeys(self.tried))
-        said = f"no invariant found with {tried}" if tried else "no set was proposed"
         return Open(
             engine=Invariants.name,
-            reason=said if reason is None else f"{said}; {reason}",
+            reason=self._said(reason or self.budget.cut_since(self.stops_before)),
             proven_steps=self.proven,
             statistics={"methods": len(set(self.tried))},
         )
 
+    def _said(self, cut_short: str | None) -> str:
+        """What was tried to its end, or what was begun when the time of all, or of a method, was over."""
+        tried = ", ".join(dict.fromkeys(self.tried))
+        if cut_short is not None:
+            return f"{cut_short}; not finished with {tried}" if tried else cut_short
+        return f"no invariant found with {tried}" if tried else "no set was proposed"
+
     # Proposals --------------------------------------------------------------------------------------------------------
 
     def _proposals(self) -> Iterator[Proposal]:
-        box = Template(np.eye(len(self.dynamics.numbers)))
-        yield from self._widened(box, 0)
+        methods: Iterable[Proposer] = self._methods()
+        for seconds in METHOD_SECONDS:
+            unfinished = []
+            for method in methods:
+                finished = yield from self._in_time(method(), seconds)
+                unfinished += [] if finished else [method]
+            methods = unfinished
+        self.images.halvings = 0
+        yield from self._of_boxes(self.box)
+
+    def _methods(self) -> Iterator[Proposer]:
+        """Ways to propose, cheap ones first."""
+        yield partial(self._widened, self.box, 0)
         if self.dynamics.bends:
-            yield from self._widened(box, FEW_HALVINGS)
-        yield from self._in_time(self._of_levels(box))
+            yield partial(self._widened, self.box, FEW_HALVINGS)
+        yield partial(self._of_levels, self.box)
         templates = list(candidates(self.dynamics, self.samples))
         for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
             for template in templates:
                 if not template.is_box or halvings == MANY_HALVINGS:
-                    yield from self._widened(template, halvings)
-        self.images.halvings = 0
-        yield from self._of_boxes(box)
+                    yield partial(self._widened, template, halvings)
 
     def _check(self) -> None:
         """The tick of all work: the limits of the whole, then those of the method that has its turn."""
         self.budget.check()
         self.slice.check()
 
-    def _in_time(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
-        """The proposals of a method, as far as its share of the time goes."""
-        self.slice = self.budget.part(METHOD_SHARE, MOST_SECONDS)
+    def _in_time(self, proposals: Iterator[Proposal], seconds: float) -> Generator[Proposal, None, bool]:
+        """The proposals of a method, as far as its share of the time goes; whether it came to its end."""
+        self.slice = self.budget.part(METHOD_SHARE, seconds)
         try:
             yield from proposals
         except Stopped:
             self.budget.check()
+            return False
         finally:
             self.slice = self.budget
+        return True
 
     def _widened(self, template: Template, halvings: int) -> Iterator[Proposal]:
         """The hull of all images, with images of so many parts of cells."""
         self._tell(template.name)
         self.images.halvings = halvings
-        yield from self._in_time(self._hull(template))
+        yield from self._hull(template)
 
     def _hull(self, template: Template) -> Iterator[Proposal]:
         cells = Widening(self.images, self.dynamics, self.limits).closed(self._start(template))

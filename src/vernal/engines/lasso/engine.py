@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from vernal.engines.chain import Chain, Prover
 from vernal.engines.lasso.newton import has_irrational_loops, periodic_point
 from vernal.engines.lasso.path_equations import GuidedSearch
 from vernal.engines.lasso.recurrences import hints, lasso_among, near_misses, periodic, simulated
@@ -20,17 +21,17 @@ from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
 from vernal.engines.refusals import in_steps
 from vernal.errors import Stopped, TooLong, UnsupportedFormula
-from vernal.evidence.candidates import witnessed
 from vernal.evidence.knowledge import Counterexample, Known, Open
-from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
 from vernal.interpret.geometry.polyhedra import TooManyRows
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
-from vernal.logic.formula import Formula, Not, Quantifier
+from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.system import System
+from vernal.reduce.initial_cover import SingleStarts
+from vernal.reduce.universal_claims import KeptByOne
 from vernal.run.budget import Budget
 from vernal.sets.exact.space import TooMany
 from vernal.simulate.runs import Runs
@@ -45,10 +46,9 @@ MAX_HINTS = 8
 MAX_MISSES = 12  # runs that nearly come back, along which equations are solved
 OF_RUNS, POINT, TREE, ALONG_RUNS, NEIGHBOURHOOD_SHARE = 0.2, 0.6, 0.2, 0.6, 0.4  # shares of the time that is left
 TRY_DEEPENING = "try --engine deepening"
-
+OF_SOME = (SingleStarts(MAX_STARTS), KeptByOne())  # of a claim of some path: what is asked of all paths
 
 WAITS_FOR_NOTHING = f"nothing is waited for, so that only a finite path can decide it; {TRY_DEEPENING}"
-ONE_START = "a lasso proves a claim of some path for one initial state only, and here are infinitely many"
 
 
 class Lasso:
@@ -63,49 +63,28 @@ class Lasso:
         """Claims that wait for something: of all paths, or of some path from finitely many initial states."""
         if question.time is not Time.STEPS:
             return in_steps(question)
-        claim, initial = question.claim, question.system.initial
+        claim = question.claim
         if len(claim.quantifiers) > 1:
             return "not supported by this engine: a formula that mixes claims of all paths and of some path"
         if claim.mentions_some:
-            many = initial.count > MAX_STARTS or not all(part.is_point for part in initial.split(MAX_STARTS))
-            return f"not supported by this engine: {ONE_START}" if many else None
+            return OF_SOME[0].takes(question)
         return None if waits(claim.path) else WAITS_FOR_NOTHING
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A lasso that decides the claim, or that none was found."""
-        claim = question.claim
-        if not claim.mentions_some:
-            found = LassoSearch(question.system, claim.path, self.depth, budget)
-            trace = found.run()
-            if trace is None:
-                return self._open(found)
-            return Counterexample(engine=self.name, trace=trace, statistics=found.statistics)
-        if claim.quantifiers == {Quantifier.SOME}:
-            return self._some(question, budget)
-        return Open(engine=self.name, reason=self.takes(question) or "")
-
-    def _some(self, question: Question, budget: Budget) -> Known:
-        """A claim of some path: a witness from every initial state."""
-        initial = question.system.initial
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
-        witness: Trace | None = None
-        found: LassoSearch | None = None
-        for part in initial.split(MAX_STARTS):
-            system = question.system.cut(part.hull)
-            assert system is not None
-            found = LassoSearch(system, Not(question.claim.path), self.depth, budget)
-            trace = found.run()
-            if trace is None:
-                return self._open(found)
-            if not is_only_position(question.system, question.formula, trace):
-                return Open(engine=self.name, reason=OPEN_ACTION)
-            witness = witness or replace(trace, system=question.system)
-        if witness is None or found is None:
-            return Open(engine=self.name, reason="there is no initial state to look at")
-        return witnessed(question, witness, self.name, found.statistics)
+        if not question.claim.mentions_some:
+            return self._refuted(question, budget)
+        known = Chain(OF_SOME, Prover(self.name, self._refuted)).attempt(question, budget)
+        return replace(known, statistics={**known.statistics, "depth": self.depth})
 
-    def _open(self, found: LassoSearch) -> Open:
+    def _refuted(self, question: Question, budget: Budget) -> Known:
+        """A lasso that breaks a claim of all paths."""
+        found = LassoSearch(question.system, question.claim.path, self.depth, budget)
+        trace = found.run()
+        if trace is not None:
+            return Counterexample(engine=self.name, trace=trace, statistics=found.statistics)
         reason = "; ".join([f"no lasso found within {self.depth} steps", *dict.fromkeys(found.reasons)])
         return Open(engine=self.name, reason=reason, statistics=found.statistics)
 

@@ -29,7 +29,7 @@ from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.simulate.lift import decisions_taken, first_values
-from vernal.simulate.runs import Plan, Runs, Simulator, random_plan
+from vernal.simulate.runs import Plan, Runs, StepSimulator, random_plan
 
 PERIODS = (1, 2, 3, 4, 6)  # of the decisions of half of the runs; those of the others never repeat on purpose
 MAX_PAIRS = 4_000  # recurrences that are judged
@@ -56,7 +56,7 @@ def simulated(system: Model, runs: int, steps: int, seed: int, tick: Tick) -> Ru
             rows = slice(number * runs // (2 * len(PERIODS)), (number + 1) * runs // (2 * len(PERIODS)))
             made[rows] = made[rows][:, np.arange(steps + 1) % period]
     with np.errstate(all="ignore"):
-        return Simulator(system, steps).run(Plan(plan.first, plan.decisions), tick)
+        return StepSimulator(system, steps).run(Plan(plan.first, plan.decisions), tick)
 
 
 def positions(runs: Runs) -> Floats:

@@ -8,7 +8,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.shortening import prompt, weaker
 from vernal.run.budget import Budget
-from vernal.simulate.runs import Runs, Simulator, random_plan
+from vernal.simulate.runs import Runs, StepSimulator, random_plan
 from vernal.simulate.starts import NoInitialState
 from vernal.simulate.targets import Target
 
@@ -31,7 +31,7 @@ def _simulated(question: Question, budget: Budget) -> Runs:
     steps = WATCHED_STEPS + MOST_STEPS
     rng = np.random.default_rng(budget.seed)
     plan = random_plan(question.system, SIMULATED_RUNS, steps, rng, corners=True, tick=budget.check)
-    return Simulator(question.system, steps).run(plan, budget.check)
+    return StepSimulator(question.system, steps).run(plan, budget.check)
 
 
 def _least(question: Question, path: Formula, runs: Runs, budget: Budget) -> int | None:

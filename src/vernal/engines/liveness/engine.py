@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from vernal.engines.chain import Prover
 from vernal.engines.liveness.method import NAME, ProofMethod, in_turn, open_for
-from vernal.engines.refusals import by_paths
+from vernal.engines.refusals import by_paths, of_any_kind
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -39,7 +39,7 @@ class Liveness:
 
     def takes(self, question: Question) -> str | None:
         """Claims that those of all paths decide."""
-        return by_paths(question, lambda path: True, NOT_OF_PATHS)
+        return by_paths(question, of_any_kind, NOT_OF_PATHS)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof of a claim of all paths, or that none was found; of a claim of some path, by claims of all paths."""

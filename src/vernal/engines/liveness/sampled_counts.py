@@ -14,7 +14,7 @@ from vernal.logic.buchi import Automaton
 from vernal.model.expr import Expr
 from vernal.model.system import System
 from vernal.run.budget import Budget
-from vernal.simulate.runs import Runs, Simulator, random_plan
+from vernal.simulate.runs import Runs, StepSimulator, random_plan
 
 SIMULATED_RUNS = 64
 
@@ -33,7 +33,7 @@ def marks_taken(system: System, automaton: Automaton, steps: int, budget: Budget
         plan = random_plan(
             system, SIMULATED_RUNS, steps, np.random.default_rng(budget.seed), corners=True, tick=budget.check
         )
-        return _count(Simulator(system, steps).run(plan, budget.check), automaton, budget)
+        return _count(StepSimulator(system, steps).run(plan, budget.check), automaton, budget)
 
 
 def _count(runs: Runs, automaton: Automaton, budget: Budget) -> MarkCount:

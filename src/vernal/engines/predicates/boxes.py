@@ -22,6 +22,7 @@ from vernal.engines.predicates.atoms import (
     connected,
     substituted,
 )
+from vernal.interpret.geometry.box_halves import halves
 from vernal.interpret.numbers.rounding import Floats, Mask
 
 IntegerArray = NDArray[np.int64]
@@ -65,12 +66,7 @@ class IntegerBoxes:
 
     def halves(self, columns: IntegerArray) -> IntegerBoxes:
         """The lower halves, and then the upper ones, cut across one column each."""
-        rows = np.arange(len(self))
-        middle = np.floor((self.lower[rows, columns] + self.upper[rows, columns]) / 2)
-        upper, lower = self.upper.copy(), self.lower.copy()
-        upper[rows, columns] = middle
-        lower[rows, columns] = middle + 1
-        return IntegerBoxes(np.concatenate([self.lower, lower]), np.concatenate([upper, self.upper]))
+        return IntegerBoxes(*halves(self.lower, self.upper, columns, np.ones(self.lower.shape[1], bool)))
 
 
 class BoxJudge:

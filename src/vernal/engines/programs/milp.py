@@ -20,25 +20,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from vernal.engines.chain import Chain, Prover
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
-from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving
+from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving, Tally
 from vernal.engines.refusals import within_steps
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.candidates import failing_state, witnessed
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics
+from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
-from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
-from vernal.interpret import exact
-from vernal.interpret.exact import Given
 from vernal.interpret.unrolling import history
 from vernal.interpret.unrolling.stepwise import Unrolling
-from vernal.logic.formula import Formula, Not
+from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.expr import Expr
@@ -46,6 +42,9 @@ from vernal.model.graph import decisions
 from vernal.model.initial import InitialSet
 from vernal.model.system import System
 from vernal.reduce.growing_bounds import GrowingBounds
+from vernal.reduce.initial_cover import ONE_START, SingleStarts
+from vernal.reduce.reduction import SEVERAL_STARTS
+from vernal.reduce.universal_claims import KeptByOne
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.sets.initial_boxes import MAX_BOXES
@@ -75,7 +74,7 @@ class Refuter(ABC):
         """What asks the programs of this question, and the solver it uses."""
 
     def unrolling(self, system: System) -> Unrolling:
-        return Unrolling(system.step)
+        return system.step.once(Unrolling)
 
     def refusal(self, question: Question) -> str | None:
         """What keeps a question from being one about single paths."""
@@ -96,20 +95,37 @@ class Refuter(ABC):
         """A counterexample, a proof that there is none, or what keeps the question open."""
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
+        if question.claim.mentions_some:
+            return self._some(question, budget)
         if self.deepen:
-            return Chain((GrowingBounds(),), Prover(self.name, self._attempt)).attempt(question, budget)
-        return self._attempt(question, budget)
+            return Chain((GrowingBounds(),), Prover(self.name, self._every)).attempt(question, budget)
+        return self._every(question, budget)
 
-    def _attempt(self, question: Question, budget: Budget) -> Known:
-        claim = question.claim
+    def _some(self, question: Question, budget: Budget) -> Known:
+        """A claim of some path: a witness proves it of its own first state, and a state without any refutes it."""
+        tally = Tally()
+
+        def every(asked: Question, part: Budget) -> Known:
+            own = replace(part, journal=budget.journal)  # a case says from which start, and all ask the same
+            return self._every(asked, own, tally)
+
+        starts, finite = SingleStarts(MAX_BOXES), SingleStarts(MAX_BOXES).takes(question) is None
+        chain = Chain((starts, KeptByOne()) if finite else (KeptByOne(),), Prover(self.name, every))
+        known = chain.attempt(question, budget)
+        if isinstance(known, Open) and known.reason == SEVERAL_STARTS:
+            known = replace(known, reason=f"{UNSUPPORTED}: {ONE_START}; try --engine auto")
+        return replace(known, statistics=tally.statistics())
+
+    def _every(self, question: Question, budget: Budget, tally: Tally | None = None) -> Known:
+        """A claim of all paths: one path that fails refutes it, that there is none proves it."""
+        claim, system = question.claim, question.system
         assert claim.horizon is not None
-        goal = Not(claim.path) if claim.mentions_some else claim.path
-        unrolling = self.unrolling(question.system)
-        solving = self.asking(unrolling, question.system, goal, claim.horizon, budget)
+        unrolling = self.unrolling(system)
+        solving = self.asking(unrolling, system, claim.path, claim.horizon, budget)
+        solving = solving if tally is None else replace(solving, tally=tally)
         try:
-            condition = refuting_condition(question.system, goal, budget.check, unrolling)
-            asked = _Asked(question, solving, condition, self.encoding)
-            return asked.some() if claim.mentions_some else asked.every()
+            condition = refuting_condition(system, claim.path, budget.check, unrolling)
+            return _known(solving, _search(solving, condition, self.encoding, system.initial))
         except UnsupportedFormula as error:
             return Open(engine=self.name, reason=f"{UNSUPPORTED}: {error.message}")
         except Stopped as stop:
@@ -133,7 +149,7 @@ class Milp(Refuter):
 
     def unrolling(self, system: System) -> Unrolling:
         if self.unroll is Unroll.RECURSIVE:
-            return Unrolling(system.step)
+            return system.step.once(Unrolling)
         return history.HistoryUnrolling(system, "ios" if self.unroll is Unroll.IOS else "iod")
 
     def refusal(self, question: Question) -> str | None:
@@ -141,93 +157,15 @@ class Milp(Refuter):
         return super().refusal(question) or own
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A question, and the condition under which a path decides it."""
-
-    question: Question
-    solving: Asking
-    condition: Expr
-    encoding: str
-
-    def every(self) -> Known:
-        """A claim of all paths: one path that fails refutes it, that there is none proves it."""
-        summary = _search(self.solving, self.condition, self.encoding, self.question.system.initial)
-        if summary.trace is not None:
-            return Counterexample(engine=self.engine, trace=summary.trace, statistics=self.statistics)
-        if summary.doubt is not None:
-            return self._open(summary.doubt)
-        assurance = Assurance.SOLVER if summary.by_solver else Assurance.RIGOROUS
-        return Proof(
-            engine=self.engine, direction=self.solving.direction, assurance=assurance, statistics=self.statistics
-        )
-
-    def some(self) -> Known:
-        """A claim of some path: a witness proves it of its own first state, and a state without any refutes it."""
-        initial = self.question.system.initial
-        alone = initial.split(MAX_BOXES)
-        finite = all(one.is_point for one in alone)
-        if not finite:
-            alone = [initial]
-        witness: Trace | None = None
-        for one in alone:
-            summary = _search(self.solving, self.condition, self.encoding, one)
-            if summary.doubt is not None and summary.trace is None:
-                return self._open(summary.doubt)
-            if summary.trace is None and not _is_excluded(self.question.system, one):
-                return self._refuted(BoundedStarts(one), summary.by_solver)
-            if summary.trace is not None and not is_only_position(
-                self.question.system, self.question.formula, summary.trace
-            ):
-                return self._open(OPEN_ACTION)
-            witness = witness or summary.trace
-        if witness is None:
-            return self._open("there is no initial state to look at; try --engine auto")
-        if not finite:
-            reason = "a witness proves a claim of some path for one initial state only, and here are infinitely many"
-            return self._open(f"{UNSUPPORTED}: {reason}; try --engine auto")
-        return witnessed(self.question, witness, self.engine, self.statistics)
-
-    def _refuted(self, space: BoundedStarts, by_solver: bool) -> Known:
-        """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
-        shown = (
-            failing_state(self.question, space.box, self.solving.budget.check)
-            if self.question.claim.opposite is not None
-            else None
-        )
-        if shown is None:
-            return self._open(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
-        who = "a solver excludes" if by_solver else "bounds exclude"
-        return FailingState(
-            engine=self.engine,
-            trace=shown,
-            direction=self.solving.direction,
-            assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
-            excluded_by=f"{who} every path from this state that keeps the claim",
-            statistics=self.statistics,
-        )
-
-    @property
-    def engine(self) -> str:
-        return self.solving.engine
-
-    @property
-    def statistics(self) -> Statistics:
-        return self.solving.tally.statistics()
-
-    def _open(self, reason: str) -> Open:
-        return Open(engine=self.engine, reason=reason, statistics=self.statistics)
-
-
-def _is_excluded(system: System, initial: InitialSet) -> bool:
-    """Whether a single start is no initial state, by the constraints; False for more than one start.
-
-    A constraint without a defined truth value excludes nothing.
-    """
-    if not initial.where or not initial.is_point:
-        return False
-    given: dict[Expr, Given] = {var: initial.first[var][0] for var in system.step.state}
-    return any(truth is False for truth in exact.evaluate(initial.where, given))
+def _known(solving: Asking, summary: Summary) -> Known:
+    """What the programs of a claim of all paths show."""
+    statistics = solving.tally.statistics()
+    if summary.trace is not None:
+        return Counterexample(engine=solving.engine, trace=summary.trace, statistics=statistics)
+    if summary.doubt is not None:
+        return Open(engine=solving.engine, reason=summary.doubt, statistics=statistics)
+    assurance = Assurance.SOLVER if summary.by_solver else Assurance.RIGOROUS
+    return Proof(engine=solving.engine, direction=solving.direction, assurance=assurance, statistics=statistics)
 
 
 # The search -----------------------------------------------------------------------------------------------------------

@@ -7,19 +7,24 @@ there is taken.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
-from vernal.model.system import System
 
 Vertex = tuple[float, float]
+NamedExpressions = Sequence[tuple[str, Expr]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,13 @@ class NumberBounds:
     @property
     def is_finite(self) -> bool:
         return math.isfinite(self.lower) and math.isfinite(self.upper)
+
+
+class BoundArrays(NamedTuple):
+    """The ends of a number at every step, as arrays."""
+
+    lower: Floats
+    upper: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +82,7 @@ class TimedReach(Portable):
     inside_until: float
     left: float | None = None
     engine: str | None = None  # whose flowpipe it is; None where none was found
-    pipe: Flowpipe | None = field(default=None, repr=False)
+    pipe: Flowpipe | Any = field(default=None, repr=False)  # None where none was found
     abstraction: NeuralAbstraction | None = field(default=None, repr=False)
 
 
@@ -93,10 +105,16 @@ class ReachableSets(Portable):
     coarse: int | None = None
     coarse_reason: str | None = None
     seconds: float = 0.0
-    system: System | None = field(default=None, repr=False, compare=False)
     expressions: tuple[Expr, ...] = field(default=(), repr=False, compare=False)
     task: Any = field(default=None, repr=False, compare=False)
-    timed: TimedReach | None = field(default=None, repr=False, compare=False)
+    timed: TimedReach | Any = field(default=None, repr=False, compare=False)  # None of what moves in steps
+
+    @classmethod
+    def unknown(cls, task: Any, asked: NamedExpressions, last: int) -> ReachableSets:
+        """Of a task and named expressions, before anything is bounded."""
+        nodes = tuple(node for _, node in asked)
+        names, sorts = tuple(name for name, _ in asked), tuple(node.sort for node in nodes)
+        return cls(names, sorts, (), last, expressions=nodes, task=task)
 
     def __repr__(self) -> str:
         if self.timed is not None:
@@ -113,10 +131,20 @@ class ReachableSets(Portable):
         """Whether no limit was reached: all steps are here, or all paths end before."""
         return self.reason is None
 
-    def bounds(self, expression: str) -> list[ReachedValue]:
+    def values(self, expression: str) -> list[ReachedValue]:
         """What one of the expressions can be, step by step."""
+        if expression not in self.of:
+            raise NameUnknown(f"{expression!r} was not asked for{nearest(expression, self.of)}")
         at = self.of.index(expression)
         return [step.values[at] for step in self.steps]
+
+    def bounds(self, expression: str) -> BoundArrays:
+        """The ends of a number, step by step: `lower, upper = sets.bounds("x")`."""
+        values = self.values(expression)
+        numbers = [value for value in values if isinstance(value, NumberBounds)]
+        if len(numbers) < len(values):
+            raise TypeClash(f"{expression!r} is no number; sets.values({expression!r}) has its labels")
+        return BoundArrays(np.array([one.lower for one in numbers]), np.array([one.upper for one in numbers]))
 
     @property
     def spans(self) -> list[tuple[float, float]]:

@@ -9,10 +9,11 @@ once, by the smallest box around them, and where that takes too long, each half 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from vernal.engines.initial_parts import known_of_box
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.interpret.symbolic.polynomial import PolynomialBox
@@ -77,15 +78,13 @@ class ZeroBoxes:
         """The answer for the smallest box around some boxes of one whole; None where it has no initial state."""
         around = part.rows(np.array([0])).between(part.lower.min(axis=0)[None], part.upper.max(axis=0)[None])
         box = self.search.frame.box(around, 0)
-        system = self.question.system.cut(box)
-        if system is None or self.are_excluded([box]):
+        if self.question.system.initial.cut(box) is None or self.are_excluded([box]):
             return None
         seconds = EXACT_SECONDS[min(self._attempts, 1)]
         self._attempts += 1
         budget = self.budget.part(SINGLE_BOX_SHARE, seconds) if len(part) > 1 else self.budget.part(SINGLE_BOX_SHARE)
-        asked = Question(system, self.question.formula, self.question.name)
         try:
-            return exact_search.decide(asked, budget, engine=self.engine)
+            return known_of_box(self.question, box, budget, partial(exact_search.decide, engine=self.engine))
         except Stopped as stop:
             self.budget.check()
             return self._open(f"{len(part):,} small boxes stay open at margin zero: {stop.reason}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -47,16 +46,6 @@ class JsonEntry:
 
     def refuse(self, message: str) -> NoReturn:
         raise self.error(message)
-
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Errors that know no place are about this entry."""
-        try:
-            yield
-        except InputError as error:
-            if error.place is not None or error.message.startswith(f"{self.file}: $"):
-                raise
-            raise self.error(error.message, type(error)) from None
 
     # Members ----------------------------------------------------------------------------------------------------------
 

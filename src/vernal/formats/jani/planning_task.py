@@ -30,9 +30,11 @@ from vernal.logic.task import InputFile, Task
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
+from vernal.model.checks import value_of
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
-from vernal.model.sorts import BOOL
+from vernal.model.numbers import as_written
+from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import Init, System
 from vernal.model.tick import Tick, idle
 
@@ -129,7 +131,8 @@ class PlanningBlueprint:
 def _setting(name: str, value: Override) -> Fraction | bool:
     if isinstance(value, str):
         return setting(name, value)
-    return value if isinstance(value, bool) else Fraction(str(value))
+    given = as_written(value)
+    return given if isinstance(given, bool) else value_of(REAL, given)
 
 
 def _proviso(leaving: int) -> str | None:

@@ -20,6 +20,7 @@ from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr
 
 SAFETY = "PA"
+QUANTITATIVE = {"Pmax", "Pmin", "Emax", "Emin", "Smax", "Smin"}  # operators of plain JANI about chances
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,26 @@ def _kind(entry: JsonEntry) -> object:
     return expression.value.get("op") if expression is not None and isinstance(expression.value, dict) else None
 
 
+def _skipped(whole: JsonEntry) -> str:
+    """The properties about chances and expected values, which are left out."""
+    left_out = [entry.text("name") for entry in whole.items("properties") if _is_quantitative(entry.value)]
+    return f" ({', '.join(left_out)}: about probabilities or expected values, which there are not)" if left_out else ""
+
+
+def _is_quantitative(value: object) -> bool:
+    match value:
+        case {"expression": {"values": {"op": str(op)}}} | {"expression": {"op": str(op)}}:
+            return op in QUANTITATIVE
+    return False
+
+
 def pick(whole: JsonEntry, which: str) -> JsonEntry:
     """A PA property by its number or its name; the only one where nothing is said."""
     found = safety_entries(whole)
     names = [entry.text("name") for entry in found]
     if not found:
-        whole.refuse("there is no PA property in this file; give --start and --unsafe, or --property FILE#NUMBER")
+        none = f"there is no PA property in this file{_skipped(whole)}"
+        whole.refuse(f"{none}; give --start and --unsafe, or --property FILE#NUMBER")
     if not which and len(found) > 1:
         listed = ", ".join(f"#{number} {name}" for number, name in enumerate(names))
         whole.refuse(f"there are {len(found)} PA properties in this file, say which one: {listed}")

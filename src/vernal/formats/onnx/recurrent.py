@@ -14,16 +14,7 @@ import numpy as np
 
 from vernal.formats.layers import pick, rationals, sigmoid, single, tanh
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
-from vernal.formats.recurrent import (
-    Activation,
-    Gate,
-    GruGates,
-    LstmGates,
-    gru_cell,
-    lstm_cell,
-    rnn_cell,
-    split_gates,
-)
+from vernal.formats.recurrent import Activation, Gate, GruGates, LstmGates, gru_cell, lstm_cell, rnn_cell, split_gates
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Var

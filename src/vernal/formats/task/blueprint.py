@@ -10,6 +10,7 @@ file are reported at once, each at its line and column.
 from __future__ import annotations
 
 import hashlib
+import os
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
@@ -25,9 +26,12 @@ from vernal.formats.task.text import decode, read_bytes
 from vernal.formats.task.world import give, on_worlds
 from vernal.formats.toml_text import LONG_KEY, MAX_PARTS
 from vernal.logic.parser import MAX_SYMBOLS, symbols
+from vernal.logic.printing import number
 from vernal.logic.syntax import Source, Syntax, place_in
 from vernal.logic.task import InputFile, Task
 from vernal.model.network import Network
+from vernal.model.numbers import as_written
+from vernal.model.system_arguments import GivenNumber
 from vernal.model.tick import Tick, idle
 
 if TYPE_CHECKING:
@@ -37,8 +41,9 @@ if TYPE_CHECKING:
 MAX_BITS = 4000  # of a parameter's numerator or denominator, as of numbers in the file
 ENTRY = 5  # as many symbols as an entry of a file takes time besides its own
 VERSION = 1
+LISTED = 8  # files of a folder, in a message
 
-Override = str | int | float | Fraction
+Override = GivenNumber
 
 
 def load(
@@ -58,18 +63,25 @@ def load(
 
 def open_task(path: str | Path, tick: Tick = idle, *, allow_outside: bool = False) -> Blueprint:
     """A file to make tasks from, one for each choice of parameters; `tick` is called while it is read."""
-    file = Path(path)
+    file = only_task(Path(path))
     content = read_bytes(file, "task")
     _refuse_other(file)
-    source = InputFile(str(path), hashlib.sha256(content).hexdigest())
-    return Blueprint(decode(content, str(path)), source, file.parent, tick=tick, allow_outside=allow_outside)
+    source = InputFile(str(file), hashlib.sha256(content).hexdigest())
+    return Blueprint(decode(content, str(file)), source, file.parent, tick=tick, allow_outside=allow_outside)
+
+
+def only_task(path: Path) -> Path:
+    """The file, or the only task file of a folder."""
+    found = sorted(path.glob("*.toml")) if os.path.isdir(path) else [path]
+    if len(found) > 1:
+        listed = ", ".join(file.name for file in found[:LISTED]) + (", ..." if len(found) > LISTED else "")
+        raise FormatError(f"{path} is a folder with {len(found)} task files; name one of them: {listed}")
+    return found[0] if found else path
 
 
 AUTOMATON = "flows are checked and followed from their task file, a TOML file with [flow]"
 OTHERS = {
-    ".xml": f"a hybrid automaton is no task: `vernal convert` and vn.read_automaton read it; {AUTOMATON}",
-    ".cfg": f"the configuration of SpaceEx that `vernal convert` writes is for SpaceEx; {AUTOMATON}",
-    ".json": "a task is a TOML file, or a JANI model; `vernal replay` reads evidence, `vernal convert` automata",
+    ".cfg": f"the configuration of SpaceEx is read with the model beside it: name the .xml; {AUTOMATON}",
 }  # what is said of files that are no task files, by the ends of their names
 
 
@@ -223,10 +235,11 @@ def _override(reader: Any, table: TaskTable, overrides: Mapping[str, Override]) 
         if name not in parameters:
             reader.problems.append(NameUnknown(f"there is no parameter {name!r}{nearest(name, parameters)}"))
             continue
-        if not isinstance(value, str | float) and _bits(value) > MAX_BITS:
+        given = as_written(value)
+        if isinstance(given, int | Fraction) and _bits(given) > MAX_BITS:
             reader.problems.append(TypeClash(f"the value given for {name!r} is too long: more than {MAX_BITS:,} bits"))
             continue
-        text = value if isinstance(value, str) else str(value)
+        text = number(given) if isinstance(given, Fraction) else str(given)
         reader.replaced[("parameters", name)] = Source(text, f"--set {name}")
         parameters[name] = text
     return parameters

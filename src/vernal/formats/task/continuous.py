@@ -39,7 +39,9 @@ from vernal.model.flow import Flow
 from vernal.model.motion import Sampled
 from vernal.model.system import Model, System
 
-ContinuousParts = tuple[Model, dict[str, Formula], dict[str, Time]]  # with properties, and what some of them count
+ContinuousParts = tuple[
+    Model, dict[str, Formula], dict[str | None, Time]
+]  # with properties, and what some of them count
 
 
 def build_continuous(

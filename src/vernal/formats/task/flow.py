@@ -5,7 +5,7 @@ There the ranges of variables are the region, and everything that is written has
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import inf
 
@@ -15,7 +15,6 @@ from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import FIXED, Owner, Use
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import AbstractionTable, TaskTable
-from vernal.interpret.domains import first_gap
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.task import (
@@ -35,6 +34,7 @@ from vernal.model.initial import Ends, Init
 from vernal.model.numbers import show
 from vernal.model.sorts import REAL
 from vernal.model.system import Variable
+from vernal.sets.operator_domains import first_gap
 
 RATE = Use("a rate", FIXED | {Owner.STATE, Owner.LET})
 SETTING = Use("a certified error", FIXED)
@@ -56,21 +56,30 @@ def refuse_settings(reader: Reader, table: TaskTable) -> None:
         reader.problems.append(ParseError(message, place=reader.places.key_place(("abstraction",))))
 
 
-def read_region(reader: Reader, state: Mapping[str, Variable]) -> Region | None:
-    """The range of each variable; None where some have none, or are no reals."""
-    before = len(reader.problems)
+def refuse_regionless(
+    reader: Reader, state: Mapping[str, Variable], problem_of: Callable[[Variable], str | None]
+) -> dict[str, Variable]:
+    """A problem for each variable without a region; they, by the names they are declared under. An array is one."""
+    found: dict[str, Variable] = {}
     for name, variable in state.items():
         path: Path = ("state", name if ("state", name) in reader.places else name.partition("[")[0])
-        problem = region_problem(variable)
-        known = {error.place for error in reader.problems[before:]}  # an array is one problem
-        if problem is not None and reader.place(path) not in known:
+        problem = problem_of(variable)
+        if problem is not None and path[-1] not in found:
+            found[str(path[-1])] = variable
             reader.problems.append(TypeClash(problem, place=reader.place(path)))
-            if variable.sort != REAL or variable.lower is not None:  # where it starts, and how it moves, is as wrong
-                reader.broken.add(str(path[-1]))
-                reader.arrays.pop(str(path[-1]), None)
     if "let" in state:
         message = "'let' introduces the named expressions of [flow]; rename this state variable"
         reader.problems.append(ParseError(message, place=reader.places.key_place(("state", "let"))))
+    return found
+
+
+def read_region(reader: Reader, state: Mapping[str, Variable]) -> Region | None:
+    """The range of each variable; None where some have none, or are no reals."""
+    before = len(reader.problems)
+    for name, variable in refuse_regionless(reader, state, region_problem).items():
+        if variable.sort != REAL or variable.lower is not None:  # where it starts, and how it moves, is as wrong
+            reader.broken.add(name)
+            reader.arrays.pop(name, None)
     if len(reader.problems) > before:
         return None
     return {v.var: (v.lower, v.upper) for v in state.values() if v.lower is not None and v.upper is not None}

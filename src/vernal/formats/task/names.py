@@ -58,7 +58,8 @@ class NameOwners:
             self.broken.add(name)
             self.problems.append(
                 ParseError(
-                    f"{complaint}; rename this {owner.value.split(' ', 1)[1]}", place=self.places.key_place(path)
+                    f"{complaint}; rename this {owner.value.split(' ', 1)[1]}{_instead(name)}",
+                    place=self.places.key_place(path),
                 )
             )
         if name not in self.owners:
@@ -79,11 +80,16 @@ def label_problem(name: str, owners: Mapping[str, Owner]) -> str | None:
     return f"{unfit}; rename this label" if unfit else None
 
 
+def _instead(name: str) -> str:
+    """Another name, where the operators of formulas have taken one that people like."""
+    return f", for example to {name}_" if name in OPERATORS else ""
+
+
 def _unfit(name: str) -> str | None:
     if not WORD.fullmatch(name):
         return f"{name!r} is not a name: use letters, digits and _, and do not begin with a digit"
     if name in RESERVED:
-        return f"{name!r} is a reserved word"
+        return f"{name!r} is a reserved word" + (", an operator of formulas" if name in OPERATORS else "")
     return f"{name!r} is a reserved word: {TAKEN[name]}" if name in TAKEN else None
 
 

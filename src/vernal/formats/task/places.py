@@ -150,6 +150,9 @@ def scan(text: str, file: str | None = None, tick: Tick = idle) -> Places:
     return Places(text, file, _Scanner(text).document(tick), lines)
 
 
+UNCLOSED = re.compile(r"""Unterminated string|character '\\n'|^Expected ("'+"|'"+')$""")  # tomllib's words
+
+
 def toml_error(error: tomllib.TOMLDecodeError, text: str, file: str | None = None) -> ParseError:
     """tomllib's complaint, at its place in the file."""
     found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
@@ -159,7 +162,8 @@ def toml_error(error: tomllib.TOMLDecodeError, text: str, file: str | None = Non
     line = int(found[2] or len(lines))
     shown = lines[line - 1].rstrip("\r")
     column = int(found[3] or len(shown) + 1)
-    return ParseError(f"not a TOML file: {found[1]}", place=Place(file, line, column, shown))
+    said = "a text that begins here, or before, is never closed" if UNCLOSED.search(found[1]) else found[1]
+    return ParseError(f"not a TOML file: {said}", place=Place(file, line, column, shown))
 
 
 # ------------------------------------------------------------------------------------------------------- the scanner

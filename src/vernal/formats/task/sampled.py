@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.expressions import Reader
-from vernal.formats.task.flow import RATE
+from vernal.formats.task.flow import RATE, refuse_regionless
 from vernal.formats.task.names import FIXED, Owner, Use
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import AgentTable, EnvironmentTable, TaskTable
@@ -43,16 +43,7 @@ def refuse_seconds(reader: Reader, table: TaskTable) -> None:
 
 def refuse_unbounded(reader: Reader, state: Mapping[str, Variable]) -> None:
     """A problem for each variable without a region: reals and whole numbers need a range."""
-    known = len(reader.problems)
-    for name, variable in state.items():
-        path: Path = ("state", name if ("state", name) in reader.places else name.partition("[")[0])
-        problem = _region_problem(variable)
-        told = {error.place for error in reader.problems[known:]}  # an array is one problem
-        if problem is not None and reader.place(path) not in told:
-            reader.problems.append(TypeClash(problem, place=reader.place(path)))
-    if "let" in state:
-        message = "'let' introduces the named expressions of [flow]; rename this state variable"
-        reader.problems.append(ParseError(message, place=reader.places.key_place(("state", "let"))))
+    refuse_regionless(reader, state, _region_problem)
 
 
 def _region_problem(variable: Variable) -> str | None:

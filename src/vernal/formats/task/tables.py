@@ -130,13 +130,13 @@ def read_enabled(reader: Reader, enabled: object, lets: Mapping[str, Expr]) -> E
 
 def read_properties(
     reader: Reader, properties: Mapping[str, str | PropertyTable], lets: Mapping[str, Expr], times: Sequence[Time]
-) -> tuple[dict[str, Formula], dict[str, Time]]:
+) -> tuple[dict[str, Formula], dict[str | None, Time]]:
     """Formulas over state variables, actions and lets without draws, and what is counted where they say it.
 
     `times` are the kinds of time that the task knows, first that of a property which says none.
     """
     formulas: dict[str, Formula] = {}
-    said: dict[str, Time] = {}
+    said: dict[str | None, Time] = {}
     drawn = drawn_lets(lets)
     for name in properties:
         path: Path = ("properties", name)

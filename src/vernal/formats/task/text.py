@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vernal.errors import FileMissing, FormatError
+from vernal.formats.missing_file import missing_file
 
 MAX_BYTES = 2**20
 
@@ -13,7 +14,7 @@ def read_bytes(file: Path, what: str) -> bytes:
     """The bytes of a file; `what` is its role in messages ("task", "world")."""
     try:
         if not file.exists():
-            raise FileMissing(f"there is no {what} file {str(file)!r}")
+            raise missing_file(file, f"{what} file")
         if file.is_dir():
             raise FormatError(f"{file} is a directory; name the {what} file in it")
         with file.open("rb") as stream:

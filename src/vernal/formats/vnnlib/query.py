@@ -79,9 +79,6 @@ class Query:
     def names(self) -> tuple[str, ...]:
         return (*self.input.elements(), *self.output.elements())
 
-    def is_input(self, element: int) -> bool:
-        return element < self.input.size
-
     def satisfied(self, point: Sequence[Fraction]) -> bool:
         """Whether these values of all elements satisfy every assertion."""
         return all(_holds(assertion, point) for assertion in self.assertions)

@@ -76,11 +76,6 @@ def around(lower: Floats, upper: Floats) -> BallArrays:
     return BallArrays(mid, np.maximum(upper - mid, mid - lower) * SLACK + TINY * (lower != upper))
 
 
-def within(radius: Floats) -> BallArrays:
-    """Anything of at most this size."""
-    return BallArrays(np.zeros_like(radius), radius)
-
-
 def inverse(x: BallArrays) -> BallArrays:
     """1 / x; not a number where x may be 0."""
     low, high = x.ends

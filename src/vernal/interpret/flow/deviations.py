@@ -26,9 +26,9 @@ from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.derivative import Gradients, differentiate
 from vernal.interpret.flow.balls import SLACK, BallArrays, over, points, times
-from vernal.interpret.flow.doubletons import Doubletons, boxes, moved, weighted
 from vernal.interpret.flow.picard import GRID, VectorField, enclose, region_of
 from vernal.interpret.flow.point_solutions import Balls, Leg, SolutionPiece, Stepper
+from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, moved, weighted
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import TINY, Floats, float_below
 from vernal.model import build
@@ -176,7 +176,7 @@ class _Course:
         self.centre: Balls = tuple(arb(x) for x in around.centre[0].tolist())
         zero = np.zeros_like(around.centre)
         radius = around.radius
-        self.deviations = Doubletons(zero, around.image, around.spread, around.frame, around.error, -radius, radius)
+        self.deviations = Zonotopes(zero, around.generators, around.weights, -radius, radius)
         self.stepper = Stepper(self.field.middle, self.field.vars, FINE_PRECISION, self.follower.tick, None)
         self.stepper.length = self.follower.longest
         self.piece: SolutionPiece | None = None

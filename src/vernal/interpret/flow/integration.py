@@ -6,13 +6,16 @@ in vain, which is sound); what is recorded of them is, and a set that does not m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
 from vernal.interpret.flow.picard import GRID, BoxEnds, enclose, on_grid, region_of
 from vernal.interpret.flow.steps import SetMoves, TaylorStepper
+from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, joined
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, trailed
+from vernal.interpret.geometry.template_sets import joined as joined_sets
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, any_along, float_above, float_below
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
@@ -33,12 +36,10 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Bounds along directions during spans of time, of the sets that started from each box."""
+    """Sets of states during spans of time, whose trail is the box they started from."""
 
-    origins: BoxNumbers  # (segments,)
+    sets: TemplateSets  # (segments,)
     times: Floats  # (segments, 2)
-    lower: Floats  # (segments, d)
-    upper: Floats
     inside: Floats  # (boxes,): until when everything from a box is inside the region
     until: Floats  # (boxes,): until when the segments tell everything; the horizon, unless it got stuck before
     influence: Floats  # (boxes, n): how much each component of the start moves the last set
@@ -48,10 +49,10 @@ class Segments:
         """What is known of some boxes, numbered anew."""
         number = np.full(len(self.until), -1)
         number[boxes] = np.arange(len(boxes))
-        kept = number[self.origins] >= 0
-        columns = (self.times[kept], self.lower[kept], self.upper[kept])
+        kept = number[self.sets.trail] >= 0
+        sets = self.sets.rows(kept)
         own = (self.inside[boxes], self.until[boxes], self.influence[boxes], self.rough[boxes])
-        return Segments(number[self.origins[kept]], *columns, *own)
+        return Segments(replace(sets, trail=number[sets.trail]), self.times[kept], *own)
 
 
 class Follower:
@@ -62,21 +63,17 @@ class Follower:
     ) -> None:
         """`kept` sides of the region (the upper ones of all variables, then the lower ones) are never left."""
         self.stepper, self.horizon, self.pace, self.tick = stepper, horizon, pace, tick
-        self.region = region_of(stepper.flow)
+        self.template, self.region = Template(stepper.directions), region_of(stepper.flow)
         self.inner = _inner_region(stepper.flow)  # less sides that are never left
         if kept is not None:
             above, below = kept.reshape(2, -1)
             self.inner = np.where(below, -np.inf, self.inner[0]), np.where(above, np.inf, self.inner[1])
 
-    def follow(self, lower: Floats, upper: Floats) -> Segments:
-        """From boxes (batch, n)."""
-        return _Run(self, boxes(lower, upper)).finish()
-
-    def here(self, sets: Doubletons) -> Segments:
+    def here(self, sets: Zonotopes) -> Segments:
         """What sets are at time 0 alone; where one is not inside the region, that is until time 0."""
         return _Run(self, sets).told()
 
-    def carry(self, sets: Doubletons) -> tuple[Segments, BoxNumbers, Doubletons]:
+    def carry(self, sets: Zonotopes) -> tuple[Segments, BoxNumbers, Zonotopes]:
         """From sets: what is passed, which of them are in the region at the horizon, and what they are there."""
         run = _Run(self, sets)
         return run.finish(), np.concatenate([run.active[:0], *run.arrived]), joined([sets[run.active[:0]], *run.ends])
@@ -85,7 +82,7 @@ class Follower:
 class _Run:
     """The state of one batch: which boxes are under way, where they are, and what was recorded."""
 
-    def __init__(self, follower: Follower, sets: Doubletons) -> None:
+    def __init__(self, follower: Follower, sets: Zonotopes) -> None:
         count = len(sets.lower)
         self.follower, self.stepper, self.pace = follower, follower.stepper, follower.pace
         self.sets = sets
@@ -94,11 +91,11 @@ class _Run:
         self.wanted = np.full(count, min(self.pace.longest, follower.horizon))
         self.inside = np.full(count, follower.horizon)
         self.until = np.full(count, follower.horizon)
-        self.influence = np.linalg.norm(sets.image, axis=1) * sets.spread
+        self.influence = sets.influence
         self.rough = np.full(count, np.inf)
-        self.records: list[tuple[BoxNumbers, Floats, Floats, Floats]] = []
+        self.records: list[tuple[TemplateSets, Floats]] = []
         self.arrived: list[BoxNumbers] = []  # at the horizon, and the sets there
-        self.ends: list[Doubletons] = []
+        self.ends: list[Zonotopes] = []
         self._record(self.active, np.zeros((count, 2)), *self._along(sets))
 
     def finish(self) -> Segments:
@@ -114,8 +111,9 @@ class _Run:
 
     def told(self) -> Segments:
         """What was recorded so far."""
-        origins, times, lower, upper = (np.concatenate(column) for column in zip(*self.records, strict=True))
-        return Segments(origins, times, lower, upper, self.inside, self.until, self.influence, self.rough)
+        sets, times = zip(*self.records, strict=True)
+        own = (self.inside, self.until, self.influence, self.rough)
+        return Segments(joined_sets(sets), np.concatenate(times), *own)
 
     def _advance(self) -> None:
         """One step of everything that is under way."""
@@ -134,7 +132,7 @@ class _Run:
             order.append(kept)
         self._keep(np.concatenate(order), joined(after))
 
-    def _keep(self, order: BoxNumbers, sets: Doubletons) -> None:
+    def _keep(self, order: BoxNumbers, sets: Zonotopes) -> None:
         """Go on with these, less those that are at the horizon or outside the region, too large or too slow."""
         self.active, self.clock, self.wanted = self.active[order], self.clock[order], self.wanted[order]
         region, ended = self.follower.region, self.clock >= self.follower.horizon
@@ -145,11 +143,11 @@ class _Run:
         slow = self.wanted < 2 * self.pace.shortest
         lost = ~gone & (slow | any_along(sets.radius > region[1] - region[0]))
         self.until[self.active[lost]] = self.clock[lost]
-        self.influence[self.active] = np.linalg.norm(sets.image, axis=1) * sets.spread
+        self.influence[self.active] = sets.influence
         on = ~(gone | lost)
         self.active, self.clock, self.wanted, self.sets = self.active[on], self.clock[on], self.wanted[on], sets[on]
 
-    def _smoothly(self, moves: SetMoves, which: BoxNumbers) -> Doubletons:
+    def _smoothly(self, moves: SetMoves, which: BoxNumbers) -> Zonotopes:
         """Record the steps that were found."""
         parts = len(moves.lower)
         start = self.clock[which]
@@ -160,7 +158,7 @@ class _Run:
         self.wanted[which] = np.minimum(2 * moves.steps[which], self.pace.longest)
         return moves.sets[which]
 
-    def _first_order(self, which: BoxNumbers) -> tuple[BoxNumbers, Doubletons]:
+    def _first_order(self, which: BoxNumbers) -> tuple[BoxNumbers, Zonotopes]:
         """First-order steps inside the region; those that found one, and their boxes."""
         region, clock = self.follower.region, self.clock[which]
         self.rough[self.active[which]] = np.minimum(self.rough[self.active[which]], clock)
@@ -178,7 +176,7 @@ class _Run:
         still = _meets(low, high, region)
         return which[still], boxes(*_clipped(low[still], high[still], region))
 
-    def _along(self, sets: Doubletons) -> BoxEnds:
+    def _along(self, sets: Zonotopes) -> BoxEnds:
         """What the directions are over sets; along the axes what their boxes say, with no rounding."""
         below, above = sets.support(self.stepper.directions).ends
         n = sets.lower.shape[1]
@@ -194,7 +192,8 @@ class _Run:
         meets = _meets(low, high, self.follower.region)
         cut = _clipped(low, high, self.follower.region)
         bounds = [np.concatenate([end, whole[:, n:]], 1) for end, whole in zip(cut, (lower, upper), strict=True)]
-        self.records.append((origins[meets], times[meets], bounds[0][meets], bounds[1][meets]))
+        sets = trailed(self.follower.template, bounds[0][meets], bounds[1][meets], origins[meets])
+        self.records.append((sets, times[meets]))
 
 
 def _inner_region(flow: Model) -> BoxEnds:

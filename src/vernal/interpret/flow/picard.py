@@ -90,14 +90,15 @@ def everywhere(dimension: int) -> BoxEnds:
 
 
 def enclose(
-    field: VectorField, lower: Floats, upper: Floats, steps: Array, region: BoxEnds, least: float = GRID
+    field: VectorField, lower: Floats, upper: Floats, steps: Array, region: BoxEnds, least: Floats | float = GRID
 ) -> SolutionBoxes:
     """All solutions from boxes (batch, n) during time steps (batch,), which are halved where no enclosure is found.
 
     The steps that are found are multiples of `GRID`; none is tried below the least, unless it is given.
     """
     with np.errstate(all="ignore"):
-        return _enclose(field, lower, upper, on_grid(np.array(steps, dtype=np.float64)), region, least)
+        wanted = on_grid(np.array(steps, dtype=np.float64))
+        return _enclose(field, lower, upper, wanted, region, np.broadcast_to(least, wanted.shape))
 
 
 def on_grid(steps: Floats) -> Floats:
@@ -106,7 +107,7 @@ def on_grid(steps: Floats) -> Floats:
 
 
 def _enclose(
-    field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: BoxEnds, least: float
+    field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: BoxEnds, least: Floats
 ) -> SolutionBoxes:
     made = SolutionBoxes(np.zeros_like(steps), lower.copy(), upper.copy(), lower.copy(), upper.copy())
     low, high = field.bounds(*_meet(lower, upper, region))
@@ -117,7 +118,7 @@ def _enclose(
         _enter(made, missing[good], h, low[good], high[good], (rates[0][good], rates[1][good]))
         missing = missing[~good]
         h[missing] = on_grid(h[missing] / 2)
-        missing = missing[h[missing] >= least]
+        missing = missing[h[missing] >= least[missing]]
     return made
 
 

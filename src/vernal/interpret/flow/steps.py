@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points, times
-from vernal.interpret.flow.doubletons import Doubletons, moved, weighted
 from vernal.interpret.flow.picard import GRID, SolutionBoxes, VectorField, enclose, everywhere, on_grid
 from vernal.interpret.flow.taylor import Taylor
+from vernal.interpret.flow.zonotope_batches import MAX_ORDER, Zonotopes, moved, weighted
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
 from vernal.interpret.value_sets import Range, Value
@@ -30,6 +30,7 @@ from vernal.model.graph import substitute
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
+TURN = 0.0625  # of a step times the norm of the slopes
 ITERATES = 4  # of the bound on what disturbances can do
 SAFETY = 1.001  # by which its first guess is widened,
 LITTLE = 2.0**-900  # and at least: where nothing disturbs a variable, what rounding may add to 0 is less
@@ -40,7 +41,7 @@ class SetMoves:
     """What steps found: the sets after them and bounds along directions during their parts; a step of 0 is none."""
 
     steps: Floats  # (batch,)
-    sets: Doubletons
+    sets: Zonotopes
     marks: Floats  # (parts + 1, batch): the ends of the parts, from 0 to the step
     lower: Floats  # (parts, batch, d): bounds along the directions between two marks
     upper: Floats
@@ -66,17 +67,22 @@ class TaylorStepper:
     def memory(self) -> int:
         """Bytes that a step takes for each set, about: centre, set and what is passed are stepped together."""
         disturbed = 0 if self.disturbed is None else self.disturbed.memory(1)
-        return 3 * self.nominal.memory(self.degree + 2) + disturbed
+        rows, generators = len(self.directions), MAX_ORDER * self.field.dimension
+        sets = 8 * generators * (4 * self.field.dimension + 2 * self.parts * rows)
+        return 3 * self.nominal.memory(self.degree + 2) + disturbed + sets
 
-    def step(self, sets: Doubletons, steps: Floats, tolerance: float, least: float = GRID) -> SetMoves:
+    def step(self, sets: Zonotopes, steps: Floats, tolerance: float, least: float = GRID) -> SetMoves:
         """One step of each set, not longer than given, and so short that what is truncated is within a tolerance.
 
-        Where no solutions are enclosed a shorter one is tried, down to the least.
+        Where no solutions are enclosed a shorter one is tried, down to the least, or to one in which the field hardly
+        turns, whatever is shorter.
         """
         with np.errstate(all="ignore"):
             hull = around(sets.lower, sets.upper)
-            steps = np.where(self.nominal.values(hull).finite.all((0, 2)), steps, 0.0)  # no slopes, no smooth step
-            apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), least)
+            slopes = self.nominal.values(hull)
+            steps = np.where(slopes.finite.all((0, 2)), steps, 0.0)  # no slopes, no smooth step
+            shortest = np.fmin(least, TURN / slopes.size[1:].sum(0).max(1))
+            apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), shortest)
             found = self.nominal.coefficients(_stacked(sets.centre, hull, apriori), self.degree + 1, gradients=True)
             batch = len(steps)
             centre, whole, during = (found[:, :, i * batch : (i + 1) * batch] for i in range(3))
@@ -121,7 +127,7 @@ class TaylorStepper:
 
     def _moved(
         self,
-        sets: Doubletons,
+        sets: Zonotopes,
         centre: BallArrays,
         whole: BallArrays,
         during: BallArrays,
@@ -140,15 +146,14 @@ class TaylorStepper:
         return SetMoves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth)
 
     def _between(
-        self, sets: Doubletons, middle: BallArrays, slopes: BallArrays, bend: BallArrays, marks: Floats, doubt: Floats
+        self, sets: Zonotopes, middle: BallArrays, slopes: BallArrays, bend: BallArrays, marks: Floats, doubt: Floats
     ) -> tuple[Floats, Floats]:
         """Bounds along the directions between marks: of both ends, of the bend of what lies between, and of doubt.
 
         A function is within d^2 / 8 max |second derivative| of its chord over d; the coefficient is half of the latter.
         """
         rows = points(self.directions) @ slopes
-        reach = weighted((rows @ points(sets.image)).size, sets.spread)
-        reach = reach + weighted((rows @ points(sets.frame)).size, sets.error)
+        reach = sets.reach(rows)
         ahead = (middle[..., None, :] @ points(self.directions.T.copy()))[..., 0, :]
         ends = [sets.support(self.directions).ends, BallArrays(ahead.mid, (ahead.rad + reach) * SLACK).ends]
         lower, upper = (np.concatenate([start[None], later]) for start, later in zip(*ends, strict=True))

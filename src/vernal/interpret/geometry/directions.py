@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
+from vernal.model.portable import STAYS, ArrayData
 
 WAYS = 12  # sums that bound a direction
 ROW_TOLERANCE = 1e-9  # relative: rows that agree to this are one; what they differ by is paid for
@@ -58,13 +59,13 @@ class Sums:
         return low, high
 
 
-@dataclass(frozen=True)
-class Template:
+@dataclass(frozen=True, eq=False)
+class Template(ArrayData):
     """Directions in which states are measured; the first are the components themselves."""
 
     rows: Floats  # (directions, components)
     name: str = "boxes"
-    _sums: dict[bytes, Sums] = field(default_factory=dict, compare=False, repr=False)
+    _sums: dict[bytes, Sums] = field(default_factory=dict, compare=False, repr=False, metadata=STAYS)
 
     @property
     def size(self) -> int:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from vernal.interpret.geometry.directions import DirectionBounds, Template
 from vernal.interpret.numbers.rounding import Floats
+from vernal.model.portable import ArrayData
 
 Labels = NDArray[np.int64]  # (batch, components that are truth values or labels): their indices
 Chosen = NDArray[np.intp] | NDArray[np.bool_] | slice
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateSets:
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateSets(ArrayData):
     """A batch of sets of one template."""
 
     template: Template
@@ -54,9 +55,12 @@ class TemplateSets:
         rows = np.broadcast_to(np.vstack([extra, -extra]), (len(self), 2 * len(extra), n))
         return rows, np.hstack([self.upper[:, n:], -self.lower[:, n:]])
 
-    def in_template(self, template: Template) -> TemplateSets:
-        """Boxes around the cells, measured in the directions of another template."""
-        return labelled(template, *template.over_boxes(*self.ranges()), self.labels)
+    def measured(self, template: Template, labels: int) -> TemplateSets:
+        """In the first directions alone, which are those of a template, and with so many labels; -1 is none."""
+        known = np.full((len(self), labels), -1, dtype=np.int64)
+        known[:, : self.labels.shape[1]] = self.labels
+        d = len(template.rows)
+        return TemplateSets(template, self.lower[:, :d], self.upper[:, :d], known, self.trail)
 
     def key(self, member: int) -> tuple[int, ...]:
         return tuple(self.labels[member].tolist())
@@ -67,9 +71,15 @@ def labelled(template: Template, lower: Floats, upper: Floats, labels: Labels) -
     return TemplateSets(template, lower, upper, labels, np.zeros(len(labels), dtype=np.intp))
 
 
-def trailed(template: Template, lower: Floats, upper: Floats, trail: NDArray[np.intp]) -> TemplateSets:
-    """Sets without labels."""
-    return TemplateSets(template, lower, upper, np.zeros((len(trail), 0), dtype=np.int64), trail)
+def trailed(template: Template, lower: Floats, upper: Floats, trail: NDArray[np.intp] | None = None) -> TemplateSets:
+    """Sets without labels, and perhaps without a trail."""
+    made = np.zeros(len(lower), dtype=np.intp) if trail is None else trail
+    return TemplateSets(template, lower, upper, np.zeros((len(lower), 0), dtype=np.int64), made)
+
+
+def no_sets(template: Template) -> TemplateSets:
+    """None, of a template."""
+    return trailed(template, *np.empty((2, 0, len(template.rows))))
 
 
 def joined(parts: Sequence[TemplateSets]) -> TemplateSets:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -105,10 +105,8 @@ def curve(
     sheet = encoder.sheet
     _check(ends)
     result = sheet.column(*own)
-    segments = _segments(ends, encoder.cuts.get(site, ()))
-    for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
-        _inside(encoder, pick, x, p, q, len(segments))
-        part = _interval((p, q))
+    for pick, segment in _picked(encoder, site, x, ends):
+        part = _interval(segment)
         with np.errstate(all="ignore"):
             a, c, b, d = (float(entry[0, 0]) for entry in lines(HOST, name, part, value(HOST, name, part)))
         for slope, offset, side in ((a, c, 1.0), (b, d, -1.0)):  # a x + c <= y <= b x + d
@@ -129,13 +127,10 @@ def product(
 ) -> ColumnForm:
     """x y, between McCormick's planes over each segment of x: (x - p)(y - r) has a known sign for ends p and r."""
     sheet = encoder.sheet
-    for pair in ends:
-        _check(pair)
+    _check(*ends)
     result = sheet.column(*own)
     low, high = ends[1]
-    segments = _segments(ends[0], encoder.cuts.get(site, ()))
-    for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
-        _inside(encoder, pick, x[0], p, q, len(segments))
+    for pick, (p, q) in _picked(encoder, site, x[0], ends[0]):
         for u, v, side in ((p, low, 1.0), (q, high, 1.0), (q, low, -1.0), (p, high, -1.0)):
             corner = u * v
             slack = 2 * UNIT * abs(corner) + TINY
@@ -154,13 +149,10 @@ def angle(
 ) -> ColumnForm:
     """atan2(y, x), between two planes over each segment of y."""
     sheet = encoder.sheet
-    for pair in ends:
-        _check(pair)
+    _check(*ends)
     result = sheet.column(*own)
     across = _interval(ends[1])
-    segments = _segments(ends[0], encoder.cuts.get(site, ()))
-    for pick, segment in zip(sheet.one_of(len(segments)), segments, strict=True):
-        _inside(encoder, pick, x[0], *segment, len(segments))
+    for pick, segment in _picked(encoder, site, x[0], ends[0]):
         part = _interval(segment)
         with np.errstate(all="ignore"):
             planes = angle_planes(HOST, part, across, interval.angle(HOST, part, across))
@@ -172,8 +164,8 @@ def angle(
     return result
 
 
-def _check(ends: tuple[float, float]) -> None:
-    if not all(math.isfinite(end) for end in ends):
+def _check(*ranges: tuple[float, float]) -> None:
+    if not all(math.isfinite(end) for ends in ranges for end in ends):
         raise Unsuitable("numerics: the argument of a nonlinear operator is unbounded")
 
 
@@ -182,12 +174,16 @@ def _segments(ends: tuple[float, float], cuts: Sequence[float]) -> list[tuple[fl
     return list(pairwise(points))
 
 
-def _inside(encoder: Encloses, pick: ColumnForm, x: ColumnForm, low: float, high: float, count: int) -> None:
-    """x is in the segment where it is picked; the only segment needs no rows."""
-    if count > 1:
-        sheet = encoder.sheet
-        sheet.when(pick, sheet.combine([(1.0, x)], -high))
-        sheet.when(pick, sheet.combine([(-1.0, x)], low))
+def _picked(
+    encoder: Encloses, site: Site, x: ColumnForm, ends: tuple[float, float]
+) -> Iterator[tuple[ColumnForm, tuple[float, float]]]:
+    """The segments of an argument, each with what picks it: x is in the one that is; the only one needs no rows."""
+    sheet, segments = encoder.sheet, _segments(ends, encoder.cuts.get(site, ()))
+    for pick, (low, high) in zip(sheet.one_of(len(segments)), segments, strict=True):
+        if len(segments) > 1:
+            sheet.when(pick, sheet.combine([(1.0, x)], -high))
+            sheet.when(pick, sheet.combine([(-1.0, x)], low))
+        yield pick, (low, high)
 
 
 # Refinement -----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ GIB = 2**30
 BYTES = 8  # of a number
 ARRAYS = 4  # of one size that work has at one time: what it makes, what it makes it from, and on the way
 MIN_NUMBERS = 1 << 16  # numbers, however little is left: they are divided no further
+BEYOND, EXHAUSTED = "memory beyond", "out of memory"  # how reasons begin where a limit is reached, or all there is
 
 _limit: ContextVar[float | None] = ContextVar("memory", default=None)  # GiB of this process
 
@@ -47,7 +48,7 @@ def refuse_beyond(numbers: int) -> None:
 
 def beyond(memory: float | None) -> str:
     """The reason where a limit of memory is reached."""
-    return f"memory beyond {memory:g} GiB"
+    return f"{BEYOND} {memory:g} GiB"
 
 
 def _left() -> float | None:

@@ -10,11 +10,10 @@ from vernal.logic.formula import Atom, Formula
 from vernal.logic.normal import fold, rebuild
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.times import Time, time_of
+from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem
 from vernal.model.held_loop import loop_of
-from vernal.model.motion import Sampled
 from vernal.model.system import Model
 
 
@@ -33,13 +32,12 @@ def held_expressions(flow: Model, asked: Sequence[tuple[str, Expr]]) -> list[tup
 
 def timed_properties(task: Task) -> dict[str, Formula]:
     """The properties of a task that count seconds."""
-    times = {name: task.times.get(name, time_of(task.model.motion)) for name in task.properties}
-    return {name: formula for name, formula in task.properties.items() if times[name] is Time.SECONDS}
+    return {name: formula for name, formula in task.properties.items() if task.time_of(name) is Time.SECONDS}
 
 
 def flow_of(model: Model) -> Model:
     """The flow of a model; of a loop that samples that over what is held, or an error that says why there is none."""
-    if not isinstance(model.motion, Sampled):
+    if model.grid is None:
         return model
     problems = [*map(rate_problem, model.vector_field), *map(constraint_problem, model.init.where)]
     for problem in problems:

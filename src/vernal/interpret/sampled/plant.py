@@ -1,4 +1,4 @@
-"""A loop that samples, as a flow whose variables are reset at instants.
+"""A loop that samples, as a flow whose variables are reset at instants; a plain flow is one in which none is.
 
 The variables of the flow are the state, what each agent holds, and what it has decided but not yet put into force; the
 last two have rate 0. Everything that happens at an instant is a list of resets, each of them simultaneous assignments.
@@ -40,7 +40,7 @@ class Plant:
     """The flow of a loop that samples, and what happens to its variables at instants."""
 
     model: Model
-    flow: Flow  # over the state and what agents hold
+    flow: Model  # over the state and what agents hold
     held: Mapping[str, tuple[Var, ...]]  # of each agent, the components of the action in force
     pending: Mapping[str, tuple[Var, ...]]  # of agents with a delay, those of the action decided last
 
@@ -52,6 +52,11 @@ class Plant:
     @cached_property
     def continuous(self) -> tuple[Var, ...]:
         return tuple(var for var in self.flow.vars if var.sort == REAL)
+
+    @cached_property
+    def holds(self) -> frozenset[Var]:
+        """The variables that are actions, in force or decided: no reset takes them out of their range."""
+        return frozenset(chain.from_iterable([*self.held.values(), *self.pending.values()]))
 
     @cached_property
     def unit(self) -> Fraction:
@@ -129,7 +134,9 @@ def parts_of(action: Expr) -> list[Expr]:
 
 
 def plant_of(model: Model) -> Plant:
-    """The plant of a loop that samples, or of the flow of one; `Stopped` where it cannot be followed."""
+    """The plant of a loop that samples, or of the flow of one, or of any flow; `Stopped` where none is followed."""
+    if model.grid is None:
+        return Plant(model, model, {}, {})
     loop = loop_of(model)
     if loop is not None:  # from where the flow starts, which may be a part of the initial set
         model = loop.starting(Init({v.name: model.init.starts[v.name] for v in loop.state}, model.init.where))
@@ -177,7 +184,8 @@ def _point(value: Fraction) -> Start:
 def scaled(plant: Plant, known: Mapping[Expr, Expr]) -> list[Expr]:
     """The rates of the continuous variables in units of time of the plant, for known values of the others."""
     rates = dict(zip(plant.flow.vars, plant.flow.vector_field, strict=True))
-    return [build.mul(plant.unit, rate) for rate in specialise([rates[var] for var in plant.continuous], known)]
+    found = specialise([rates[var] for var in plant.continuous], known)
+    return found if plant.unit == 1 else [build.mul(plant.unit, rate) for rate in found]  # a product is rounded
 
 
 # Ranges of actions ----------------------------------------------------------------------------------------------------

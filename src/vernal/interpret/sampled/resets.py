@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points
-from vernal.interpret.flow.doubletons import Doubletons, moved, reduced, weighted
+from vernal.interpret.flow.zonotope_batches import Zonotopes, spanned, widened
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import TINY, Array, Floats, Mask, all_along, gamma
 from vernal.interpret.sampled.plant import Plant, Reset
@@ -61,19 +61,19 @@ class Resetter:
         """The discrete variables with their values."""
         return {var: e.Const((), var.sort, (), (x,)) for var, x in zip(self.plant.discrete, values, strict=True)}
 
-    def bounds(self, sets: Doubletons) -> Linear:
+    def bounds(self, sets: Zonotopes) -> Linear:
         """Linear bounds over the boxes around sets."""
         box: InputBox = {var: (sets.lower[:, i], sets.upper[:, i]) for var, i in self.places.items()}
         return Linear(box, tick=self.tick, batch=len(sets.lower))
 
-    def truth(self, condition: Expr, values: DiscreteValues, sets: Doubletons) -> Truth:
+    def truth(self, condition: Expr, values: DiscreteValues, sets: Zonotopes) -> Truth:
         """Whether a condition must or may be true in each set."""
         (known,) = self.specialised([condition], values)
         return self.bounds(sets).truth(known)
 
     def apply(
-        self, reset: Reset, values: DiscreteValues, sets: Doubletons
-    ) -> list[tuple[Array, DiscreteValues, Doubletons]]:
+        self, reset: Reset, values: DiscreteValues, sets: Zonotopes
+    ) -> list[tuple[Array, DiscreteValues, Zonotopes]]:
         """What becomes of sets: which of them, new values of the discrete variables, and the sets then.
 
         A set of which discrete variables may get several values goes on with each of them.
@@ -82,7 +82,7 @@ class Resetter:
         nodes = dict(zip(reset, self.specialised(list(reset.values()), values), strict=True))
         after = self._images(linear, {var: node for var, node in nodes.items() if var in self.places}, sets)
         options = [possible(linear.value(nodes[var]), var) if var in nodes else None for var in self.plant.discrete]
-        found: list[tuple[Array, DiscreteValues, Doubletons]] = []
+        found: list[tuple[Array, DiscreteValues, Zonotopes]] = []
         for chosen in product(*(_values(option, old) for option, old in zip(options, values, strict=True))):
             rows = np.ones(len(sets.lower), dtype=bool)
             for option, value in zip(options, chosen, strict=True):
@@ -91,7 +91,7 @@ class Resetter:
                 found.append((np.flatnonzero(rows), chosen, after[rows]))
         return found
 
-    def _images(self, linear: Linear, nodes: Mapping[Var, Expr], sets: Doubletons) -> Doubletons:
+    def _images(self, linear: Linear, nodes: Mapping[Var, Expr], sets: Zonotopes) -> Zonotopes:
         if not nodes:
             return sets
         changed = [self.places[var] for var in nodes]
@@ -99,7 +99,7 @@ class Resetter:
             images = joined_images([self._image(linear, node, sets) for node in nodes.values()])
             return _reset(sets, changed, images)
 
-    def _image(self, linear: Linear, node: Expr, sets: Doubletons) -> ResetImages:
+    def _image(self, linear: Linear, node: Expr, sets: Zonotopes) -> ResetImages:
         """One new value as an affine image of each set, up to a rest."""
         found, n, batch = linear.form(node), len(self.places), len(sets.lower)
         ends = linear.box
@@ -130,54 +130,18 @@ def joined_images(parts: Sequence[ResetImages]) -> ResetImages:
     return ResetImages(coefficients, BallArrays(mid, rad), lower, upper)
 
 
-def _reset(sets: Doubletons, changed: list[int], images: ResetImages) -> Doubletons:
-    """Sets with new values in some places."""
-    n = sets.lower.shape[1]
-    kept = [index for index in range(n) if index not in changed]
-    free = not images.coefficients[:, :, changed].any()
-    after = _lifted(sets, kept, changed, images) if free else _moved(sets, changed, images)
-    lower, upper = after.lower.copy(), after.upper.copy()
-    lower[:, kept], upper[:, kept] = sets.lower[:, kept], sets.upper[:, kept]
-    lower[:, changed] = np.fmax(lower[:, changed], images.lower)
-    upper[:, changed] = np.fmin(upper[:, changed], images.upper)
+def _reset(sets: Zonotopes, changed: list[int], images: ResetImages) -> Zonotopes:
+    """Sets with new values in some places: images of the sets, each with an error of its own."""
+    found, rest = spanned(points(images.coefficients), sets)
+    middle = (points(images.coefficients) @ points(sets.centre[..., None]))[..., 0] + points(images.rest.mid)
+    centre, generators = sets.centre.copy(), sets.generators.copy()
+    centre[:, changed], generators[:, changed] = middle.mid, found
+    own = (rest + middle.rad + images.rest.rad) * SLACK + TINY
+    after = widened(centre, generators, sets.weights, np.array(changed), own)
+    lower, upper = sets.lower.copy(), sets.upper.copy()
+    lower[:, changed] = np.fmax(after.lower[:, changed], images.lower)
+    upper[:, changed] = np.fmin(after.upper[:, changed], images.upper)
     return replace(after, lower=lower, upper=upper)
-
-
-def _moved(sets: Doubletons, changed: list[int], images: ResetImages) -> Doubletons:
-    """By one map of all variables, where new values depend on those that change."""
-    batch, n = sets.lower.shape
-    slopes = np.broadcast_to(np.eye(n), (batch, n, n)).copy()
-    slopes[:, changed] = images.coefficients
-    centre, doubt = _centres(sets, changed, images), np.zeros((batch, n))
-    doubt[:, changed] = images.rest.rad
-    return moved(sets, centre, points(slopes), doubt)
-
-
-def _centres(sets: Doubletons, changed: list[int], images: ResetImages) -> BallArrays:
-    """The images of the centres; the radii are those of rounding alone."""
-    value = (points(images.coefficients) @ points(sets.centre[..., None]))[..., 0] + points(images.rest.mid)
-    mid, rad = sets.centre.copy(), np.zeros_like(sets.centre)
-    mid[:, changed], rad[:, changed] = value.mid, value.rad
-    return BallArrays(mid, rad)
-
-
-def _lifted(sets: Doubletons, kept: list[int], changed: list[int], images: ResetImages) -> Doubletons:
-    """New values beside what is kept: the image of its set, and an error of their own that turns nothing else."""
-    batch, n = sets.lower.shape
-    frame, error = reduced(sets.frame[:, kept], sets.error)  # of what is kept
-    new = points(images.coefficients[:, :, kept])
-    image, turned = new @ points(sets.image[:, kept]), new @ points(frame)
-    centre = _centres(sets, changed, images)
-    own = images.rest.rad + centre.rad[:, changed] + weighted(image.rad, sets.spread) + weighted(turned.rad, error)
-    whole, frames = sets.image.copy(), np.zeros((batch, n, n))
-    errors = np.zeros((batch, n))
-    whole[:, changed] = image.mid
-    frames[np.ix_(range(batch), kept, range(len(kept)))] = frame
-    frames[np.ix_(range(batch), changed, range(len(kept)))] = turned.mid
-    frames[:, changed, range(len(kept), n)] = 1.0
-    errors[:, : len(kept)], errors[:, len(kept) :] = error, own * SLACK + TINY
-    reach = (weighted(np.abs(whole), sets.spread) + weighted(np.abs(frames), errors)) * SLACK
-    return Doubletons(centre.mid, whole, sets.spread, frames, errors, *BallArrays(centre.mid, reach).ends)
 
 
 def _every(array: Array, batch: int) -> Floats:

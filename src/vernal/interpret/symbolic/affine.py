@@ -46,7 +46,7 @@ from vernal.model.expr import Component, Expr
 from vernal.model.sorts import BOOL
 from vernal.model.tick import Tick, idle
 
-__all__ = ["AffineForm", "ComponentEnds", "Forms", "SymbolicScalar", "SymbolicValue", "exact_range", "forms"]
+__all__ = ["AffineForm", "ComponentEnds", "Forms", "SymbolicScalar", "SymbolicValue", "exact_range"]
 
 ComponentEnds = Mapping[Expr, Sequence[tuple[Fraction, Fraction]]]  # for each variable the ends of each component
 
@@ -205,17 +205,6 @@ class Forms:
             return not args[0]
         cases = split(node, args, component, self._measure)
         return arithmetic(node, [as_form(arg) for arg in args]) if cases is None else self._settle(cases)
-
-
-def forms(
-    roots: Sequence[Expr], ends: ComponentEnds, decided: Linear | None = None, index: int = 0
-) -> list[SymbolicValue]:
-    """For each root the exact affine forms of its components (discrete values where decided), None where there is none.
-
-    The box to evaluate them over is in `Forms.box`; use the class to ask for ranges.
-    """
-    over = Forms(ends, decided, index)
-    return [over.values(root) for root in roots]
 
 
 # Small pieces ---------------------------------------------------------------------------------------------------------

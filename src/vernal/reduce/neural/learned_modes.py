@@ -1,7 +1,8 @@
 """Flows replaced by affine hybrid automata: networks with certified errors, each with the partition of its region.
 
 An automaton has at least the trajectories of the flow (OVER): so what all of its trajectories keep, those of the flow
-keep. Ever tighter networks are asked about, and the tightest once more, for whoever can try harder.
+keep. Which sides of the region the flow never leaves is said with it, and only executions that keep them count. Ever
+tighter networks are asked about, and the tightest once more, for whoever can try harder.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import islice
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.task import Transitions
@@ -26,6 +28,7 @@ from vernal.reduce.neural.coverage import covers
 from vernal.reduce.neural.partition import automaton_of
 from vernal.reduce.reduction import Subquestion, first_decided
 from vernal.run.budget import Budget
+from vernal.sets.monotone import kept_sides
 
 MOST_NETWORKS = 6  # each with half the error of the one before
 NO_RATES = "not supported: only rates are learned"
@@ -49,21 +52,24 @@ class LearnedModes:
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         tightest: Subquestion | None = None
+        kept = tuple(kept_sides(plant_of(question.model)).tolist())
         for abstraction in islice(abstractions(question.model, question.settings, budget.check), MOST_NETWORKS):
             budget.progress(f"a network with an error of {shown_error(abstraction)}", None)
-            tightest = Subquestion(self._asked(question, abstraction, budget.check), self.direction)
+            modes = Modes(self._automaton(question, abstraction, budget.check), kept, may_block=False)
+            asked = replace(question, model=replace(question.model, motion=modes))
+            tightest = Subquestion(asked, self.direction)
             yield tightest
         if tightest is not None:
             yield tightest
 
-    def _asked(self, question: Question, abstraction: NeuralAbstraction, tick: Tick) -> Question:
+    def _automaton(self, question: Question, abstraction: NeuralAbstraction, tick: Tick) -> HybridAutomaton:
         started = time.process_time()
         transitions = transitions_of(question, self.transitions)
         automaton = abstract_automaton(question.model, abstraction, transitions, tick)
         self.seconds += time.process_time() - started
         self.count += 1
         self.latest = replace(abstraction, automaton=automaton, flow=question.model)
-        return replace(question, model=replace(question.model, motion=Modes(automaton)))
+        return automaton
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         return first_decided(found)

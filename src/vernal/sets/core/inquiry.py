@@ -6,24 +6,30 @@ it. One search bounds boxes of the initial set until every one excludes that, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain
 from math import inf
 
 import numpy as np
 
+from vernal.evidence.trace import TraceValue, components
+from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.interpret.value_sets import Truth, Value
 from vernal.logic.claim import is_small
 from vernal.logic.formula import Atom, Formula
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.closed_graph import ClosedStep
-from vernal.model.expr import Expr
-from vernal.model.system import Model, System
-from vernal.model.tick import Tick
+from vernal.model.expr import Expr, Var
+from vernal.model.graph import variables
+from vernal.model.initial import Ends, Init, Span, Valuation
+from vernal.model.system import Model, System, Variable
+from vernal.model.tick import Tick, idle
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses, compiled, stacked
@@ -37,6 +43,31 @@ MAX_KNOWN = 64  # claims about one graph whose clauses are kept
 MAX_BOXES, MAX_SECONDS = 4096, 1.0  # for a condition that somebody asks about in passing
 
 
+@dataclass(frozen=True, slots=True)
+class Possibility:
+    """Whether something is so somewhere: at this point, nowhere, or (None) perhaps, and then perhaps near it."""
+
+    truth: bool | None
+    point: Valuation
+
+
+@dataclass
+class TickingBudget(Budget):
+    """A budget whose only limit is a tick."""
+
+    tick: Tick = idle
+
+    def check(self) -> None:
+        self.tick()
+
+
+def somewhere(condition: Expr, box: Mapping[Var, Ends], tick: Tick) -> Possibility:
+    """Where in a box of numbers a condition is true."""
+    state = tuple(Variable(var.name, var.sort) for var in box)
+    init = Init({var.name: Span(*ends) for var, ends in box.items()})
+    return _possibility(condition, System("box", state, init, {}), TickingBudget(tick=tick))
+
+
 def possible(condition: Expr, model: Model, budget: Budget) -> bool | None:
     """Whether a condition on the state is true where a model may start, constraints aside; None where that stays open.
 
@@ -45,15 +76,37 @@ def possible(condition: Expr, model: Model, budget: Budget) -> bool | None:
     if len(model.state) > MAX_INPUTS:
         return None
     at_rest = System(model.name, model.state, replace(model.init, where=()), {})
-    question = Question(at_rest, Atom(build.negate(condition)))
+    return _possibility(condition, at_rest, budget, MAX_SECONDS).truth
+
+
+def _possibility(condition: Expr, system: System, budget: Budget, seconds: float = inf) -> Possibility:
+    question, anywhere = Question(system, Atom(build.negate(condition))), system.initial.hull.middle()
     clauses = refuted_by(question, budget)
     if clauses is None:
-        return None
+        return Possibility(None, anywhere)
     search = search_for([question], [clauses], budget, MAX_BOXES)
-    ended = search.run(MAX_SECONDS)
+    ended = search.run(seconds)
     if search.tally.traces:
-        return True
-    return False if ended and not search.tally.left and not search.tally.given_up else None
+        state = search.tally.traces[0].steps[0].state
+        return Possibility(True, {var: _rationals(state[var.name]) for var in system.step.state})
+    touching = [part for part in search.tally.left if not _excludes(condition, search.frame.abstract(part))]
+    if ended and not touching and not search.tally.given_up:
+        return Possibility(False, anywhere)
+    return Possibility(None, search.frame.box(touching[0], 0).middle() if touching else anywhere)
+
+
+def _rationals(value: TraceValue) -> tuple[Fraction, ...]:
+    """A value of an initial state, which is always rational."""
+    return tuple(x if isinstance(x, Fraction) else x.middle for x in components(value))
+
+
+def _excludes(condition: Expr, boxes: dict[Expr, Value]) -> bool:
+    """Whether intervals say that a condition is false in boxes: at a margin of zero they often have exact ends."""
+    if not boxes.keys() >= set(variables([condition])):
+        return False
+    (truth,) = evaluate([condition], boxes)
+    assert isinstance(truth, Truth)
+    return not np.any(truth.may)
 
 
 class KnownRefutations:

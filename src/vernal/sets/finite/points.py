@@ -27,6 +27,7 @@ from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.rounding import Backend, Floats, Mask
 from vernal.interpret.value_sets import Finite, Range, Truth, Value, as_range, first_array, indices
+from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model.expr import Affine, Argmax, Choose, Const, Expr, Pi, Role, Var
 from vernal.model.graph import order, substitute
@@ -68,6 +69,8 @@ class RowBatch:
 
 class Points:
     """Evaluates expressions over the states and decisions of a batch."""
+
+    direction = Direction.EXACT  # every state by itself, in numbers that are exact
 
     def __init__(self, columns: Columns, tick: Tick) -> None:
         self.columns = columns

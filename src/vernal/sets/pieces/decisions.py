@@ -7,7 +7,8 @@ correlations, and then the piece is cut in halves; what is open still at a tiny 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from vernal.interpret.value_sets import Finite, Range, Truth
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Role
 from vernal.model.tick import Tick
+from vernal.sets.cutting import cut_until_decided
 from vernal.sets.pieces.batches import Indices, Pieces, image, join
 from vernal.sets.pieces.free_winners import values
 
@@ -244,30 +246,40 @@ def decide(
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class PieceParts:
+    """Parts of pieces: which piece each is from, and which ways it may go as far as is known."""
+
+    pieces: Pieces
+    origin: Indices
+    known: Mask
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def rows(self, index: Mask) -> PieceParts:
+        return PieceParts(self.pieces.rows(index), self.origin[index], self.known[index])
+
+
 def _divided(
     decision: Expr, layout: Layout, work: Pieces, known: Mask, widths: Floats, most: int, check: Tick
 ) -> tuple[Pieces, Mask]:
     """Pieces that went several ways, cut (at most `most` parts open at once) and joined where parts go the same way."""
-    done: list[tuple[Pieces, Mask, Indices]] = []
-    origin, count = np.arange(len(work)), len(work)
-    none = work, known
-    while len(work):
-        check()
-        linear = layout.linear(work)
-        found = mask_of(linear, decision) & known
-        width = _relative_widths(work, widths)
+    done: list[PieceParts] = []
+    count = len(work)
+
+    def decide(parts: PieceParts) -> PieceParts:
+        found = mask_of(layout.linear(parts.pieces), decision) & parts.known
+        width = _relative_widths(parts.pieces, widths)
         cuttable = (width.max(axis=1, initial=0.0) > MIN_WIDTH) & (found.sum(axis=1) > 1)
-        cuttable &= np.bincount(origin[cuttable], minlength=count)[origin] <= most
-        done.append((work.rows(~cuttable), found[~cuttable], origin[~cuttable]))
-        work, origin, known = _cut(work.rows(cuttable), origin[cuttable], found[cuttable], width[cuttable])
-        while work.parameters == 1 and 0 < 2 * len(work) <= min(
-            most, TOO_FEW_TO_GATHER
-        ):  # bounding a few more costs nothing more
-            width = _relative_widths(work, widths)
-            if width.min() <= MIN_WIDTH:
-                break
-            work, origin, known = _cut(work, origin, known, width)
-    return _rejoin(done, check) if done else none
+        cuttable &= np.bincount(parts.origin[cuttable], minlength=count)[parts.origin] <= most
+        parts = replace(parts, known=found)
+        done.append(parts.rows(~cuttable))
+        return parts.rows(cuttable)
+
+    if count:
+        cut_until_decided(PieceParts(work, np.arange(count), known), decide, partial(_cut, widths, most), tick=check)
+    return _rejoin(done, check) if done else (work, known)
 
 
 def _relative_widths(work: Pieces, widths: Floats) -> Floats:
@@ -277,21 +289,32 @@ def _relative_widths(work: Pieces, widths: Floats) -> Floats:
     return np.where((work.lower < middle) & (middle < work.upper), width, 0.0)
 
 
-def _cut(work: Pieces, origin: Indices, known: Mask, width: Floats) -> tuple[Pieces, Indices, Mask]:
-    """Both halves of every piece, along the parameter that moves the state most."""
-    if not len(work):
-        return work, origin, known
+def _cut(widths: Floats, most: int, parts: PieceParts) -> PieceParts:
+    """Both halves of every part, and their halves where bounding a few more costs nothing more."""
+    parts = _halved(parts, _relative_widths(parts.pieces, widths))
+    while parts.pieces.parameters == 1 and 2 * len(parts) <= min(most, TOO_FEW_TO_GATHER):
+        width = _relative_widths(parts.pieces, widths)
+        if width.min() <= MIN_WIDTH:
+            break
+        parts = _halved(parts, width)
+    return parts
+
+
+def _halved(parts: PieceParts, width: Floats) -> PieceParts:
+    """Both halves of every part, along the parameter that moves the state most."""
+    work = parts.pieces
     influence = np.abs(work.A).sum(axis=1) * (work.upper - work.lower)
     side = np.argmax(np.where(width > MIN_WIDTH, influence + 1e-12 * width, -1.0), axis=1)
     both = np.tile(np.arange(len(work)), 2)
-    return work.rows(both).boxed(*halves(work.lower, work.upper, side)), origin[both], known[both]
+    cut = work.rows(both).boxed(*halves(work.lower, work.upper, side))
+    return PieceParts(cut, parts.origin[both], parts.known[both])
 
 
-def _rejoin(done: list[tuple[Pieces, Mask, Indices]], check: Tick) -> tuple[Pieces, Mask]:
+def _rejoin(done: list[PieceParts], check: Tick) -> tuple[Pieces, Mask]:
     """Parts of one piece that go the same way become one again where their boxes make a box."""
-    pieces = join([part for part, _, _ in done])
-    mask = np.concatenate([part for _, part, _ in done])
-    origin = np.concatenate([part for _, _, part in done])
+    pieces = join([part.pieces for part in done])
+    mask = np.concatenate([part.known for part in done])
+    origin = np.concatenate([part.origin for part in done])
     code = np.unique(mask, axis=0, return_inverse=True)[1].reshape(-1)  # exact for any number of outcomes
     rounds = 1 if pieces.parameters == 1 else 2
     for side in list(range(pieces.parameters)) * rounds:

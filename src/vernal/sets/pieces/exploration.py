@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -24,12 +25,14 @@ from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
+from vernal.sets.cutting import CuttingEnd, cut_until_decided
 from vernal.sets.halving import Halving
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.decisions import TOO_FEW_TO_GATHER
 from vernal.sets.pieces.margins import MarginMeter
 from vernal.sets.pieces.outlook import Outlook
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.pieces.rounds import Round
 from vernal.sets.pieces.samples import likely
 from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage
@@ -81,29 +84,40 @@ class Explorer:
         self.halving = Halving(boxes, nonlinear=self.graph.nonlinear is not None)
         self.outlook = Outlook(self.graph)
         self.outcome = Exploration()
+        self.number = 1  # of the next round
+        self.round: Round | None = None  # the last one
 
     @OVERFLOWING
     def run(self, horizon: int) -> Exploration:
         """Explore up to the horizon, or to the first confirmed violation."""
         boxes = self.boxes
         if self.halving.useful:
-            for number in range(1, self.halving.rounds + 1):
-                scatter = self._scatter(number, len(boxes))
-                space = self._explore(boxes, horizon, Cutting.UNCUT, scatter, self.halving.walks)
-                if self.outcome.trace is not None or not self.outcome.open:
-                    return self.outcome
-                few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1
-                boxes = self.halving.parts(self.outcome.open, space.round.weights(), few)
-                self.outcome.count("refined", len(boxes))
-                if self.halving.is_vain(number, len(boxes)):
-                    boxes = self.boxes  # most likely all of it is open at margin zero
-                if boxes is self.boxes or self.halving.is_much(boxes):
-                    break
+            cut = cut_until_decided(boxes, partial(self._uncut, horizon), self._halves, self.halving.limits)
+            if self.outcome.trace is not None or not self.outcome.open:
+                return self.outcome
             draws = any(isinstance(node, Between) for node in self.graph.step.names)
             if self.graph.nonlinear is not None and not draws:
                 return self.outcome  # cutting where decisions are taken makes no bound sharper
+            if cut.end is not CuttingEnd.VAIN:  # where most likely all of it is open at margin zero
+                boxes = self._halves(self.outcome.open) if cut.end is CuttingEnd.MANY else cut.boxes
         self._explore(boxes, horizon, Cutting.CUT, SCATTERED, None)
         return self.outcome
+
+    def _uncut(self, horizon: int, boxes: Sequence[Box]) -> list[Box] | None:
+        """A round in which pieces go all ways: the boxes it leaves open; None where a further one would not help."""
+        if self.round is not None and self.halving.is_fine(boxes):
+            return None
+        scatter = self._scatter(self.number, len(boxes))
+        self.number += 1
+        self.round = self._explore(boxes, horizon, Cutting.UNCUT, scatter, self.halving.walks).round
+        return None if self.outcome.trace is not None else self.outcome.open
+
+    def _halves(self, left: Sequence[Box]) -> Sequence[Box]:
+        assert self.round is not None
+        few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1
+        parts = self.halving.parts(left, self.round.weights(), few)
+        self.outcome.count("refined", len(parts))
+        return parts
 
     def _scatter(self, number: int, boxes: int) -> int:
         """Into how many pieces a box may come apart in a round before it is given up, to be cut."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from vernal.logic.direction import Direction
 from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.graph import order, rewrite
@@ -27,8 +26,6 @@ def has_winners(step: ClosedStep) -> bool:
 
 class FreeWinners:
     """The step in which every argmax is a choice."""
-
-    direction = Direction.OVER
 
     def __init__(self, step: ClosedStep) -> None:
         self.original = step

@@ -15,6 +15,7 @@ from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
 from vernal.model.initial import Box, Ends
+from vernal.sets.cutting import cut_until_decided
 from vernal.sets.influence import steepness
 from vernal.sets.pieces.batches import Indices, Pairs
 from vernal.sets.pieces.decisions import Layout, mask_of
@@ -86,6 +87,24 @@ def components(graph: StepGraph, box: Box) -> tuple[DiscreteState, list[Ends]]:
     return discrete, [pair for node in nodes for pair in box.ends[node]]
 
 
+@dataclass(frozen=True, eq=False)
+class OpenRegions:
+    """Regions that go several ways, and across which component each is to be cut."""
+
+    regions: TemplateSets
+    side: Indices
+
+    def __len__(self) -> int:
+        return len(self.regions)
+
+    def cut(self) -> TemplateSets:
+        """Both halves of each."""
+        parts = cut(self.regions, self.side)
+        if len(parts) > MAX_REGIONS:
+            raise NotExplorable("too many regions")
+        return parts
+
+
 class RegionSpace:
     """The regions of one round, each around the states that arrive in it."""
 
@@ -145,17 +164,16 @@ class RegionSpace:
         if halves is not None:
             return halves
         done: list[tuple[TemplateSets, Mask]] = []
-        work = batch
-        while len(work):
-            self.graph.tick()
+
+        def sort_out(work: TemplateSets) -> OpenRegions:
             linear = layout.over(*work.ranges())
             found = mask_of(linear, decision)
             mask = np.broadcast_to(found, (len(work), found.shape[1]))
             side, cuttable = self._side(decision, linear, work, mask)
             done.append((work.rows(~cuttable), mask[~cuttable]))
-            work = cut(work.rows(cuttable), side[cuttable])
-            if len(work) > MAX_REGIONS:
-                raise NotExplorable("too many regions")
+            return OpenRegions(work.rows(cuttable), side[cuttable])
+
+        cut_until_decided(batch, sort_out, OpenRegions.cut, tick=self.graph.tick)
         ways = range(done[0][1].shape[1])
         parts = [[rows.rows(mask[:, way]) for rows, mask in done if mask[:, way].any()] for way in ways]
         return [(way, joined(some)) for way, some in enumerate(parts) if some]

@@ -1,5 +1,6 @@
-"""Sets of states of a loop that samples, followed through time: resets at instants, validated steps between them.
+"""Sets of states followed through continuous time: validated steps between instants, and resets at them.
 
+A plain flow is a loop that samples in which nothing is reset: one position, whose tube is all of the horizon.
 Time between instants is counted in a unit of which all these times are multiples, so that no instant is missed by a
 rounding. Sets with different discrete values are followed apart; all are told as segments of the box they began in.
 """
@@ -14,14 +15,18 @@ from itertools import product
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
 from vernal.interpret.flow.integration import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.flow.taylor import unknown_operators
+from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, joined
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, no_sets, trailed
+from vernal.interpret.geometry.template_sets import joined as joined_sets
 from vernal.interpret.numbers.rounding import Floats, Mask, all_along, float_above, float_below
 from vernal.interpret.sampled.plant import Plant, domain_of, scaled
 from vernal.interpret.sampled.resets import DiscreteValues, Resetter
 from vernal.logic.direction import Direction
+from vernal.logic.progress import TRUE
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, OneOf
@@ -29,7 +34,10 @@ from vernal.model.motion import Rates
 from vernal.model.system import Variable
 from vernal.model.tick import Tick, idle
 from vernal.model.timetable import Instant
+from vernal.sets.monotone import kept_sides
+from vernal.sets.pieces.samples import Assumptions
 from vernal.sets.search import HeedsNothing, Search, Stage, nothing_before
+from vernal.sets.set_graph import SILENT, Recorder
 
 MAX_SETS = 4096  # that may be under way from one batch of boxes
 MANY_SETS = f"more than {MAX_SETS} sets of states, of different decisions, are under way"
@@ -43,14 +51,15 @@ Stepping = Callable[[Flow, Floats], TaylorStepper]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Sets with the same discrete values, and the boxes they began in."""
+    """Sets with the same discrete values, the boxes they began in, and the trails of the segments they left last."""
 
     values: DiscreteValues
     origins: BoxNumbers
-    sets: Doubletons
+    sets: Zonotopes
+    trail: BoxNumbers  # -1: of no segment yet
 
     def part(self, rows: Mask | BoxNumbers) -> Group:
-        return Group(self.values, self.origins[rows], self.sets[rows])
+        return Group(self.values, self.origins[rows], self.sets[rows], self.trail[rows])
 
 
 class LoopFollower:
@@ -59,11 +68,13 @@ class LoopFollower:
     def __init__(self, plant: Plant, directions: Floats, stepping: Stepping, tick: Tick = idle) -> None:
         """`directions` are over all variables, the axes first; `stepping` makes what carries sets along a flow."""
         self.plant, self.directions, self.stepping, self.tick = plant, directions, stepping, tick
+        self.template = Template(directions)
         self.resetter = Resetter(plant, tick)
         order = plant.flow.vars
-        self.columns = [order.index(var) for var in plant.continuous]
+        self.columns = np.array([order.index(var) for var in plant.continuous], dtype=np.intp)
         self.others = [order.index(var) for var in plant.discrete]
         self.domains = [domain_of(plant.flow.state[index]) for index in self.others]
+        self.kept = kept_sides(plant).reshape(2, -1)[:, self.columns].ravel()  # sides of the region
         self._steppers: dict[DiscreteValues, TaylorStepper] = {}
 
     def stepper(self, values: DiscreteValues) -> TaylorStepper:
@@ -91,15 +102,16 @@ class LoopFollower:
         named = {variable.name: rate for variable, rate in zip(state, rates, strict=True)}
         return Flow(plant.model.name, state, Init(starts, ()), motion=Rates(named))
 
-    @property
-    def kept(self) -> Mask:
-        """The sides of the region that are never left: those of what agents hold."""
-        own = [not any(var is one.var for one in self.plant.model.state) for var in self.plant.continuous]
-        return np.array([*own, *own])
-
-    def follow(self, lower: Floats, upper: Floats, horizon: Fraction, pace: Callable[[float], Pace]) -> Segments:
+    def follow(
+        self,
+        lower: Floats,
+        upper: Floats,
+        horizon: Fraction,
+        pace: Callable[[float], Pace],
+        record: Recorder = SILENT,
+    ) -> Segments:
         """From boxes (batch, variables) until a horizon; `pace` says how a stretch of so many units is gone."""
-        space = LoopSpace(self, lower, upper, horizon, pace, asked=False)
+        space = LoopSpace(self, lower, upper, horizon, pace, asked=False, record=record)
         steps = len(space.positions)
         Search(nothing_before(steps), space, HeedsNothing(), total=False, tick=self.tick).levels(steps)
         return space.segments()
@@ -124,17 +136,19 @@ class LoopSpace:
         pace: Callable[[float], Pace],
         *,
         asked: bool = True,
+        record: Recorder = SILENT,
     ) -> None:
         """`asked`: whether a formula is asked of the sets, so that none may be left."""
-        self.loop, self.horizon, self.pace, self.asked = loop, horizon, pace, asked
+        self.loop, self.horizon, self.pace, self.asked, self.record = loop, horizon, pace, asked, record
         self.starts = lower, upper
         self.instants = list(loop.plant.instants(horizon))
         self.positions = [number for number, instant in enumerate(self.instants) if instant.position]
         count, n = lower.shape
         self.inside, self.until, self.rough = np.full((3, count), np.inf)
         self.influence = np.zeros((count, n))
-        self.records: list[tuple[BoxNumbers, Floats, Floats, Floats]] = []
-        self._step, self._count = 0, 0  # sets of the position that is looked at
+        self.records: list[tuple[TemplateSets, Floats]] = []
+        self._stage, self._count = Stage(0, None, TRUE), 0  # the position that is looked at, and its sets
+        self._trails = 0
 
     def enter(self) -> Iterator[tuple[Hashable, Group]]:
         """The boxes after everything that happens at the first instant."""
@@ -146,25 +160,29 @@ class LoopSpace:
         for number, row in enumerate(rows if len(lower) else ()):
             origins = np.flatnonzero(kinds.reshape(-1) == number)
             sets = boxes(lower[origins][:, columns], upper[origins][:, columns])
-            for group in self._reset([Group(tuple(Fraction(x) for x in row), origins, sets)], self.instants[0]):
+            first = Group(tuple(Fraction(x) for x in row), origins, sets, np.full(len(origins), -1))
+            for group in self._reset([first], self.instants[0]):
                 yield group.values, group
 
     def gather(self, stage: Stage, arrived: Sequence[object]) -> LoopStates | None:
         """All sets with the same discrete values."""
         (group,) = _merged([group for group in arrived if isinstance(group, Group)])
-        self._count = len(group.origins) + (self._count if stage.t == self._step else 0)
-        self._step = stage.t
+        self._count = len(group.origins) + (self._count if stage.t == self._stage.t else 0)
+        self._stage = stage
         if self._count > MAX_SETS:
             raise Stopped(MANY_SETS)
-        return LoopStates(self, group, self.positions[stage.t])
+        number = self.positions[stage.t]
+        if self.record is not SILENT:
+            here, times = self._at(group, self.instants[number].time)
+            group = self._noted(group, self._whole(group, here.sets), times)
+        return LoopStates(self, group, number)
 
     def segments(self) -> Segments:
         """What was followed so far."""
-        d = len(self.loop.directions)
-        none = (np.empty(0, dtype=int), np.empty((0, 2)), np.empty((0, d)), np.empty((0, d)))
-        origins, times, lower, upper = (np.concatenate(column) for column in zip(none, *self.records, strict=True))
-        inside = np.minimum(self.inside, self.until)
-        return Segments(origins, times, lower, upper, inside, self.until, self.influence, self.rough)
+        sets, times = zip((no_sets(self.loop.template), np.empty((0, 2))), *self.records, strict=True)
+        until = np.minimum(self.until, float_below(self.horizon))
+        inside = np.minimum(self.inside, until)
+        return Segments(joined_sets(sets), np.concatenate(times), inside, until, self.influence, self.rough)
 
     def onward(self, group: Group, number: int) -> list[Group]:
         """From an instant to the next position, or to the horizon, after which nothing is followed."""
@@ -189,13 +207,15 @@ class LoopSpace:
         """Everything that happens at an instant."""
         for reset in self.loop.plant.resets(now):
             after = [
-                self._checked(Group(values, group.origins[rows], sets), now.time)
+                self._checked(Group(values, group.origins[rows], sets, group.trail[rows]), now.time)
                 for group in groups
                 for rows, values, sets in self.loop.resetter.apply(reset, group.values, group.sets)
             ]
             kept = [self._in_range(group, now.time) for group in _merged(after)]
             groups = [group for group in kept if len(group.origins)]
         self._refuse_lost()
+        for group in groups if self.asked and now.jumps else ():
+            self._note_outside(group, now.time)
         for group in groups if now.time == self.horizon else ():
             self.record_at(group, now.time)
         return groups
@@ -218,6 +238,14 @@ class LoopSpace:
             np.minimum.at(self.inside, group.origins, float_below(time))
         return group if kept else group.part(group.origins < 0)
 
+    def _note_outside(self, group: Group, time: Fraction) -> None:
+        """That a jump may have taken paths out of the region, so that they end before there is a sample."""
+        ends = [self.loop.plant.flow.region[column] for column in self.loop.columns]
+        low, high = (np.array([end(pair[side]) for pair in ends]) for side, end in ((0, float_above), (1, float_below)))
+        outside = (group.sets.lower < low) | (group.sets.upper > high)
+        left = (outside & ~self.loop.kept[: len(ends)]).any(axis=1)
+        np.minimum.at(self.inside, group.origins[left], float_below(time))
+
     # Flow
 
     def _flow(self, groups: list[Group], start: Fraction, end: Fraction, *, exact: bool) -> list[Group]:
@@ -235,20 +263,19 @@ class LoopSpace:
         follower = Follower(loop.stepper(group.values), duration, pace, loop.tick, loop.kept)
         passed, arrived, ends = follower.carry(group.sets)
         times = self._absolute(passed.times, start)
-        self._record(group.values, group.origins[passed.origins], times, passed.lower, passed.upper)
+        group = self._recorded(group, self._whole(group, passed.sets), times)
         for known, target in ((passed.inside, self.inside), (passed.until, self.until)):
             short = known < duration
             np.minimum.at(target, group.origins[short], self._absolute(known[short], start, -1))
         rough = np.isfinite(passed.rough)
         np.minimum.at(self.rough, group.origins[rough], self._absolute(passed.rough[rough], start, -1))
-        for row, origin in enumerate(group.origins):
-            self.influence[origin, loop.columns] = np.maximum(
-                self.influence[origin, loop.columns], passed.influence[row]
-            )
-        return Group(group.values, group.origins[arrived], ends)
+        np.maximum.at(self.influence, (group.origins[:, None], loop.columns), passed.influence)
+        return Group(group.values, group.origins[arrived], ends, group.trail[arrived])
 
     def _absolute(self, times: Floats, start: Fraction, side: int = 0) -> Floats:
         """Times since the start, in units, as times in seconds, rounded outward (or down): columns are two ends."""
+        if not start and self.loop.plant.unit == 1:
+            return times
         found, where = np.unique(times, return_inverse=True)
         seconds = [start + Fraction(float(time)) * self.loop.plant.unit for time in found]
         below = np.array([float_below(time) for time in seconds])[where].reshape(times.shape)
@@ -257,30 +284,51 @@ class LoopSpace:
         above = np.array([float_above(time) for time in seconds])[where].reshape(times.shape)
         return np.stack([below[:, 0], above[:, 1]], 1)
 
-    # Records
+    # Records: sets along all directions, each with its row in a group
 
     def record_at(self, group: Group, time: Fraction) -> None:
         """The sets at an instant."""
-        if not len(group.origins):
-            return
-        passed = Follower(self.loop.stepper(group.values), 1.0, self.pace(1.0), kept=self.loop.kept).here(group.sets)
-        times = np.tile([float_below(time), float_above(time)], (len(passed.origins), 1))
-        self._record(group.values, group.origins[passed.origins], times, passed.lower, passed.upper)
-        left = passed.inside <= 0
-        np.minimum.at(self.inside, group.origins[left], float_below(time))
+        if len(group.origins):
+            passed, times = self._at(group, time)
+            self._recorded(group, self._whole(group, passed.sets), times)
+            np.minimum.at(self.inside, group.origins[passed.inside <= 0], float_below(time))
 
-    def _record(self, values: DiscreteValues, origins: BoxNumbers, times: Floats, lower: Floats, upper: Floats) -> None:
+    def _at(self, group: Group, time: Fraction) -> tuple[Segments, Floats]:
+        """The sets at an instant, and that instant for each of them."""
+        passed = Follower(self.loop.stepper(group.values), 1.0, self.pace(1.0), kept=self.loop.kept).here(group.sets)
+        return passed, np.tile([float_below(time), float_above(time)], (len(passed.sets), 1))
+
+    def _whole(self, group: Group, sets: TemplateSets) -> TemplateSets:
         """Bounds along all directions, from those of the continuous variables and the discrete values."""
         loop, count = self.loop, len(self.loop.columns)
         n, rows = len(loop.plant.flow.vars), len(loop.directions)
-        low, high = np.empty((len(origins), rows)), np.empty((len(origins), rows))
-        for own, bounds, end in ((low, lower, -np.inf), (high, upper, np.inf)):
+        low, high = np.empty((2, len(sets), rows))
+        values = np.array([float(x) for x in group.values])
+        for own, bounds, end in ((low, sets.lower, -np.inf), (high, sets.upper, np.inf)):
             own[:, loop.columns] = bounds[:, :count]
-            own[:, loop.others] = [float(x) for x in values]
-            shift = loop.directions[n:, loop.others] @ np.array([float(x) for x in values])
+            own[:, loop.others] = values
+            shift = loop.directions[n:, loop.others] @ values
             moved = bounds[:, count:] + shift
             own[:, n:] = np.where(shift == 0, bounds[:, count:], np.nextafter(np.nextafter(moved, end), end))
-        self.records.append((origins, times, low, high))
+        return trailed(loop.template, low, high, sets.trail)
+
+    def _recorded(self, group: Group, sets: TemplateSets, times: Floats) -> Group:
+        """Keep segments by the boxes they began in; the group after them."""
+        self.records.append((replace(sets, trail=group.origins[sets.trail]), times))
+        return self._noted(group, sets, times)
+
+    def _noted(self, group: Group, sets: TemplateSets, times: Floats) -> Group:
+        """Tell who listens of sets, which are in the order of time for each row; the group with their trails."""
+        if self.record is SILENT:
+            return group
+        trails, last, before = self._trails + np.arange(len(sets)), group.trail.copy(), np.empty(len(sets), dtype=int)
+        for place, row in enumerate(sets.trail):
+            before[place], last[row] = last[row], trails[place]
+        self._trails += len(sets)
+        known = dict(zip(self.loop.others, group.values, strict=True))
+        discrete = tuple(known.get(index) for index in range(len(self.loop.plant.flow.vars)))
+        self.record.followed(self._stage, discrete, replace(sets, trail=trails), times, before)
+        return replace(group, trail=last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,10 +339,12 @@ class LoopStates:
     group: Group
     number: int  # of the instant
     after: Sequence[Group] = ()  # at the next position, once that is known
+    asked: Assumptions = ()  # what was decided here, and how
 
     def decide(self, atom: Expr, *, only_truth: bool) -> Iterator[tuple[bool, LoopStates]]:
         """The sets in which a condition may be true, and those in which it may be false."""
-        yield from self._divided(self.space.loop.plant.resolve(atom))
+        for truth, part in self._divided(self.space.loop.plant.resolve(atom)):
+            yield truth, replace(part, asked=(*self.asked, (atom, truth)))
 
     def enabled(self) -> Iterator[tuple[bool, LoopStates]]:
         """The sets from which some path goes on, and those in which one ends, here or before the next position."""
@@ -332,6 +382,11 @@ def _merged(groups: list[Group]) -> list[Group]:
     for group in groups:
         by_values.setdefault(group.values, []).append(group)
     return [
-        Group(values, np.concatenate([one.origins for one in same]), joined([one.sets for one in same]))
+        Group(
+            values,
+            np.concatenate([one.origins for one in same]),
+            joined([one.sets for one in same]),
+            np.concatenate([one.trail for one in same]),
+        )
         for values, same in by_values.items()
     ]

@@ -15,6 +15,8 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import labelled
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.hybrid import Facets, HybridAutomaton
@@ -23,7 +25,7 @@ from vernal.sets.zonotopes.ancestry import Ancestry, Root, Segment, Travellers, 
 from vernal.sets.zonotopes.duals import greatest
 from vernal.sets.zonotopes.jumps import Corners, JumpEntry, Jumps, corners
 from vernal.sets.zonotopes.modes import ModeGraph, ModeSet
-from vernal.sets.zonotopes.sides import may_leave
+from vernal.sets.zonotopes.sides import may_be_blocked, may_leave
 from vernal.sets.zonotopes.step import HybridSteps, StepOutcome
 from vernal.sets.zonotopes.tubes import FlowTube
 
@@ -44,20 +46,23 @@ def pipe(
     step: float | None = None,
     parts: int = 1,
     kept: Mask | None = None,
+    blocking: bool = False,
 ) -> Flowpipe:
     """A flowpipe that contains all trajectories from the initial states up to the horizon.
 
     The initial states are a box (its two corners) or a polyhedron, of which the box around it is taken; `parts` of it,
     of about the same size, are followed one by one. The axes are put before the directions where they are not the
     first. `step` is rounded down to a power of two. `kept` sides of the region (the upper ones of all variables, then
-    the lower ones) are known never to be left by those trajectories that count.
+    the lower ones) are known never to be left by those trajectories that count. `blocking`: a trajectory ends also
+    where it can neither stay in its location nor change to another.
     """
     n = len(automaton.lower)
     axes = np.eye(n)
     first = directions[:n]
     template = directions if np.array_equal(first, axes) else np.concatenate([axes, directions.reshape(-1, n)])
     h = _power_of_two(step if step is not None else _step(automaton, float(horizon)))
-    search = Propagation(automaton, template, h, max(1, math.ceil(Fraction(horizon) / Fraction(h))), tick, kept)
+    count = max(1, math.ceil(Fraction(horizon) / Fraction(h)))
+    search = Propagation(automaton, template, h, count, tick, kept, blocking)
     boxes = halves(_box(automaton, initial), parts)
     search.run(boxes)
     starts = np.array([[box.lower, box.upper] for box in boxes]).reshape(-1, 2, n)
@@ -107,7 +112,14 @@ class Propagation:
     """Moves all sets from step to step, and keeps their segments."""
 
     def __init__(
-        self, automaton: HybridAutomaton, directions: Floats, h: float, steps: int, tick: Tick, kept: Mask | None = None
+        self,
+        automaton: HybridAutomaton,
+        directions: Floats,
+        h: float,
+        steps: int,
+        tick: Tick,
+        kept: Mask | None = None,
+        blocking: bool = False,
     ) -> None:
         self.automaton, self.directions, self.tick = automaton, directions, tick
         self.h, self.steps = h, steps
@@ -118,6 +130,7 @@ class Propagation:
         self.ancestry = Ancestry()
         self.kept = np.zeros(2 * len(automaton.lower), dtype=bool) if kept is None else kept
         self.inside = steps  # steps until a trajectory may leave the region
+        self.blocking = blocking
         self.followed = 0  # sets that were moved by a step
         self.goals = both_ways(directions)
 
@@ -202,11 +215,17 @@ class Propagation:
 
     def _note(self, roots: frozenset[int], step: int, outcome: StepOutcome) -> None:
         """Keep where states are during a step, and whether they may leave the region."""
-        if self.inside > step and may_leave(self.automaton, outcome.tube, outcome.modes, self.kept):
+        if self.inside > step and self._may_end(outcome):
             self.inside = step
         segments = [segment for mode in sorted(outcome.modes) for segment in self._segments(outcome.tube, mode)]
         for root in roots:
             self.ancestry.record(root, step, segments)
+
+    def _may_end(self, outcome: StepOutcome) -> bool:
+        """Whether a trajectory may leave the region during a step, or be blocked where that counts."""
+        if self.blocking:
+            return any(may_be_blocked(self.automaton, outcome.tube, mode) for mode in outcome.modes)
+        return may_leave(self.automaton, outcome.tube, outcome.modes, self.kept)
 
     def _segments(self, tube: FlowTube, mode: int) -> list[Segment]:
         self.tick()
@@ -226,7 +245,8 @@ class Propagation:
         times = np.array([[step * self.h, (step + 1) * self.h] for step, _ in rows]).reshape(-1, 2)
         lower = np.array([segment.lower for _, segment in rows]).reshape(-1, d)
         upper = np.array([segment.upper for _, segment in rows]).reshape(-1, d)
-        modes = np.array([segment.mode for _, segment in rows], dtype=np.int64)
+        modes = np.array([[segment.mode] for _, segment in rows], dtype=np.int64).reshape(-1, 1)
         until = self.steps * self.h
         inside = self.inside * self.h
-        return Flowpipe(self.automaton.variables, self.directions, times, lower, upper, modes, inside, until)
+        sets = labelled(Template(self.directions), lower, upper, modes)
+        return Flowpipe(self.automaton.variables, sets, times, inside, until)

@@ -1,44 +1,44 @@
 """Reachable sets of flows: the best flowpipe that engines find, measured over spans of time.
 
-An engine makes one flowpipe after the other, with more effort for each (`FlowWalk`). How much wider than simulated
+An engine makes one flowpipe after the other, with more effort for each (`PipeWalk`). How much wider than simulated
 trajectories a flowpipe is, decides whether another one is worth it: floats judge effort here, and nothing else.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import islice, pairwise
 from math import inf
 
 import numpy as np
 
-from vernal.engines.base import infinite_bounds
+from vernal.engines.check import refuse_device
 from vernal.engines.composition import pipe_engines
 from vernal.engines.pipe_maker import FollowedFlow, FoundPipe, PipeEngine
+from vernal.engines.reach.reach_walk import ReachAsked
 from vernal.engines.reach.segments import SegmentValues, template_of
-from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach
+from vernal.engines.reach.sets import NamedExpressions, ReachableSets, ReachedStep, TimedReach
+from vernal.engines.refusals import MISFIT
 from vernal.engines.timed_questions import refuse_flow, refuse_undefined
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.interpret.numbers.memory_room import limited
-from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.task import MAX_ABSTRACTED, Task
-from vernal.model.expr import Expr
-from vernal.model.held_loop import loop_of
+from vernal.interpret.numbers.rounding import Floats, float_above
+from vernal.interpret.sampled.held_questions import flow_of, held_expressions, timed_properties
+from vernal.logic.formula import Always, Bound
+from vernal.logic.normal import TRUTH
+from vernal.logic.question import Question
+from vernal.logic.task import Task
+from vernal.logic.times import last_time
+from vernal.model.declare import exact
 from vernal.model.system import Model
-from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
-from vernal.run.threads import one_blas_thread
 from vernal.sets.flow_starts import start_boxes
 from vernal.simulate.starts import NoInitialState
 from vernal.simulate.trajectories import column, simulate_flow
 
 SPANS, MAX_SPANS = 20, 10_000  # of time, where nobody says how many, and at most
 MAX_INITIAL_PARTS = 64  # of the initial set
-ENGINES = ("auto", "flowpipe", "abstraction")
 FIRST_ENGINE_SHARE = 0.5  # of the time, for the first of two engines
 COMPARED_TIME_CELLS = 50  # spans of time in which flowpipes are compared with trajectories
 COMPARED_TRAJECTORIES = 200
@@ -48,60 +48,18 @@ MAX_PIPES = 4  # of one engine
 MAX_EXCESS_RATIO = 0.8  # an excess that is not below this share of the one before ends the sequence
 
 
-@dataclass(frozen=True, slots=True)
-class FlowAsked:
-    """How a flow is to be followed: for how long, by which engine, and in how many spans it is told."""
-
-    horizon: float
-    engine: str = "auto"
-    spans: int = SPANS
-    parts: int = MAX_INITIAL_PARTS
-
-
-def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked, budget: Budget) -> ReachableSets:
-    """The reachable sets of expressions that are named, within a budget."""
-    started, flow = time.monotonic(), task.flow
-    expressions = [node for _, node in asked]
-    refuse_flow(flow)
-    refuse_undefined(flow, list(flow.vector_field))
-    engines = _asked(task, how.engine)
-    walk = FlowWalk(task, expressions, how, budget)
-    try:
-        with one_blas_thread(), infinite_bounds(), limited(budget.memory):
-            in_time(partial(walk.run, engines), budget)
-    except Stopped as stop:
-        walk.reason = stop.reason
-    except OverflowError:
-        walk.reason = "numbers beyond the range of floating point; try other units"
-    return ReachableSets(
-        tuple(name for name, _ in asked),
-        tuple(node.sort for node in expressions),
-        walk.best.steps,
-        how.spans - 1,
-        walk.unfinished,
-        0 if walk.empty else None,
-        seconds=time.monotonic() - started,
-        expressions=tuple(expressions),
-        task=task,
-        timed=walk.best.timed,
-    )
-
-
-def _asked(task: Task, name: str) -> list[PipeEngine]:
+def engines_asked(flow: Model, horizon: float, name: str) -> list[PipeEngine]:
     """The engines that are asked, in order: the direct road first, whose flowpipes are tighter where it gets on."""
-    if name not in ENGINES:
-        raise InputError(f"no engine {name!r} bounds a flow; there are {', '.join(ENGINES)}")
-    count = len(task.flow.state)
-    if name == "abstraction" and count > MAX_ABSTRACTED:
-        raise InputError(
-            f"the engine 'abstraction' takes at most {MAX_ABSTRACTED} variables, which is what is practical, and this "
-            f"flow has {count}; try --engine flowpipe"
-        )
-    abstracted = count <= MAX_ABSTRACTED and loop_of(task.flow) is None
-    both = [engine for engine in pipe_engines() if abstracted or engine.name != "abstraction"]
-    if name != "auto":
-        return [engine for engine in both if engine.name == name]
-    return both
+    asked = Question(flow, Always(TRUTH, Bound(Fraction(0), Fraction(horizon))))
+    refused = {engine.name: engine.takes(asked) or "" for engine in pipe_engines()}
+    fitting = [engine for engine in pipe_engines() if not refused[engine.name].startswith(MISFIT)]
+    if name not in ("auto", *refused):
+        there = ", ".join(["auto", *(engine.name for engine in fitting)])
+        raise InputError(f"no engine {name!r} bounds {flow.motion.noun}; there are {there}")
+    found = [engine for engine in fitting if name in ("auto", engine.name)]
+    if not found:
+        raise InputError(f"the engine {name!r} {refused[name]}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +71,30 @@ class MeasuredPipe:
     excess: float = inf
 
 
-class FlowWalk:
+class PipeWalk:
     """Asks engines for flowpipes until one is tight, and keeps the best."""
 
-    def __init__(self, task: Task, expressions: Sequence[Expr], how: FlowAsked, budget: Budget) -> None:
-        self.flow, self.expressions, self.how, self.budget = task.flow, expressions, how, budget
-        directions = template_of(self.flow, expressions)
-        self.asked = FollowedFlow(self.flow, how.horizon, directions, task.settings, how.parts)
+    def __init__(self, task: Task, asked: NamedExpressions, how: ReachAsked, budget: Budget) -> None:
+        refuse_device(task.model, budget.device)
+        self.horizon, self.spans = extent(task, how)
+        self.flow, self.budget = flow_of(task.model), budget
+        refuse_flow(self.flow)
+        refuse_undefined(self.flow, list(self.flow.vector_field))
+        task = replace(task, model=self.flow)
+        self.engines = engines_asked(self.flow, self.horizon, how.engine or "auto")
+        self.unknown = ReachableSets.unknown(task, held_expressions(self.flow, asked), self.spans - 1)
+        directions = template_of(self.flow, self.unknown.expressions)
+        parts = how.sets or MAX_INITIAL_PARTS
+        self.asked = FollowedFlow(self.flow, self.horizon, directions, task.settings, parts)
         self.empty = not len(start_boxes(self.flow))
-        self.best = MeasuredPipe(TimedReach(how.horizon, 0.0, 0.0))
-        self.reason: str | None = None
+        self.best = MeasuredPipe(TimedReach(self.horizon, 0.0, 0.0))
+        self.reason = "sets grow too large, or steps too short, to follow them further"
 
-    def run(self, engines: Sequence[PipeEngine]) -> None:
+    def go(self) -> None:
         """Ask one engine after the other, each with a share of the time."""
-        runs = None if self.empty else simulated_extents(self.flow, self.how.horizon)
-        for engine in engines if not self.empty else ():
-            part = self.budget if engine is engines[-1] else self.budget.part(FIRST_ENGINE_SHARE)
+        runs = None if self.empty else simulated_extents(self.flow, self.horizon)
+        for engine in self.engines if not self.empty else ():
+            part = self.budget if engine is self.engines[-1] else self.budget.part(FIRST_ENGINE_SHARE)
             try:
                 self._ask(engine, runs, part)
             except Stopped as stop:
@@ -137,51 +103,68 @@ class FlowWalk:
                 return
             self.budget.check()
 
+    def found(self, reason: str | None) -> ReachableSets:
+        """The best flowpipe; why not all of the time is bounded, if it is not."""
+        reason = None if self.is_complete or self.empty else reason or self.reason
+        ended, best = 0 if self.empty else None, self.best
+        return replace(self.unknown, steps=best.steps, reason=reason, ended=ended, timed=best.timed)
+
     def _ask(self, engine: PipeEngine, runs: Floats | None, budget: Budget) -> None:
         """Flowpipes of one engine, as long as they get better."""
         before = inf
         for number, found in enumerate(islice(engine.flowpipes(self.asked, budget), MAX_PIPES), 1):
             self.budget.progress(f"flowpipe {number} of the engine {engine.name}", None)
-            excess = excess_of(found.pipe, runs, self.how.horizon)
+            excess = excess_of(found.pipe, runs, self.horizon)
             if self._is_better(found.pipe, excess):
                 self.best = self._measured(found, engine.name, excess)
-            done = found.pipe.until >= self.how.horizon
+            done = found.pipe.until >= self.horizon
             if done and (excess <= TIGHT or excess > MAX_EXCESS_RATIO * before):
                 return
             before = excess if done else inf
 
     def _is_better(self, pipe: Flowpipe, excess: float) -> bool:
         """Whether a flowpipe is better than the best: further in time, or as far and tighter."""
-        until, best = min(pipe.until, self.how.horizon), self.best
+        until, best = min(pipe.until, self.horizon), self.best
         return until > best.timed.until or (until == best.timed.until and excess < best.excess)
 
     def _measured(self, found: FoundPipe, engine: str, excess: float) -> MeasuredPipe:
         """What the expressions can be over the spans of time."""
-        pipe, horizon = found.pipe, self.how.horizon
+        pipe, horizon = found.pipe, self.horizon
         until, last = min(pipe.until, horizon), float(pipe.times[:, 1].max(initial=0.0))
         left = last if last < until else None
-        edges = _edges(self.how, until if left is None else left)
-        steps = SegmentValues(self.flow, pipe, self.budget.check).steps(self.expressions, edges)
+        edges = self._edges(until if left is None else left)
+        steps = SegmentValues(self.flow, pipe, self.budget.check).steps(self.unknown.expressions, edges)
         inside = min(pipe.inside_until, until)
         timed = TimedReach(horizon, until, inside, left, engine, pipe, found.abstraction)
         return MeasuredPipe(timed, tuple(steps), excess)
 
     @property
     def is_complete(self) -> bool:
-        return self.best.timed.until >= self.how.horizon
+        return self.best.timed.until >= self.horizon
 
-    @property
-    def unfinished(self) -> str | None:
-        """Why not all of the time is bounded, if it is not."""
-        if self.is_complete or self.empty:
-            return None
-        return self.reason or "sets grow too large, or steps too short, to follow them further"
+    def _edges(self, until: float) -> Floats:
+        """Where spans end, up to the time that is known."""
+        even = self.horizon * np.arange(1, self.spans + 1) / self.spans
+        return np.array([0.0, *even[even < until], *([until] if until > 0 else [])])
 
 
-def _edges(how: FlowAsked, until: float) -> Floats:
-    """Where spans end, up to the time that is known."""
-    even = how.horizon * np.arange(1, how.spans + 1) / how.spans
-    return np.array([0.0, *even[even < until], *([until] if until > 0 else [])])
+def extent(task: Task, how: ReachAsked) -> tuple[float, int]:
+    """Up to which time, and in how many spans of it: of a loop that samples, one for each period if steps are asked."""
+    prefix, grid = how.prefix, task.model.grid
+    if grid is None:
+        how.refuse("steps", subject=f"{task.name} is a flow, in continuous time", instead="time")
+    if grid is not None and how.steps is not None:
+        if how.time is not None:
+            raise InputError(f"say how far with {prefix}time, or how many samples with {prefix}steps, not both")
+        if how.steps < 1:
+            raise InputError(f"{prefix}steps counts periods: it has to be 1 or more, not {how.steps}")
+        return float_above(how.steps * grid), how.steps
+    longest = how.time if how.time is not None else last_time(timed_properties(task).values()) or 1
+    if not 0 < longest < inf:
+        raise InputError(f"{prefix}time has to be a number above 0, not {longest}")
+    if how.spans is not None and not 1 <= how.spans <= MAX_SPANS:
+        raise InputError(f"{prefix}spans has to be from 1 to {MAX_SPANS:,}, not {how.spans:,}")
+    return float_above(exact(longest)), how.spans or SPANS
 
 
 # How tight a flowpipe is ----------------------------------------------------------------------------------------------
@@ -190,6 +173,8 @@ def _edges(how: FlowAsked, until: float) -> Floats:
 def simulated_extents(flow: Model, horizon: float) -> Floats | None:
     """The least and the largest value of every variable in every cell of time, on some trajectories; (2, cells, n)."""
     try:
+        if flow.motion.automaton is not None:
+            return None
         runs = simulate_flow(flow, COMPARED_TRAJECTORIES, horizon, np.random.default_rng(0), corners=True)
     except NoInitialState:
         return None

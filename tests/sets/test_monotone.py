@@ -9,12 +9,15 @@ import pytest
 
 import vernal as vn
 from tests.reduce.neural.fields import flow
-from vernal.engines.flow.monotone import kept_sides
+from tests.sampled_loops import linear_network
+from vernal.interpret.sampled.plant import plant_of
 from vernal.model.build import between, relu
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
 from vernal.model.initial import Init, Span
+from vernal.model.system import Model
+from vernal.sets.monotone import kept_sides
 
 Region = Mapping[str, tuple[int, int]]
 
@@ -24,9 +27,11 @@ def started(region: Region, init: Region, rates: Callable[..., Sequence[Expr]]) 
     return flow(region, rates).starting(Init(spans))
 
 
-def sides(of: Flow) -> dict[str, bool]:
-    names = [variable.name for variable in of.state]
-    return dict(zip([f"{name} {end}" for end in ("above", "below") for name in names], kept_sides(of), strict=True))
+def sides(of: Model) -> dict[str, bool]:
+    plant = plant_of(of)
+    names = [variable.name for variable in plant.flow.state]
+    ends = [f"{name} {end}" for end in ("above", "below") for name in names]
+    return dict(zip(ends, kept_sides(plant), strict=True))
 
 
 def test_one_variable_keeps_another_from_falling() -> None:
@@ -47,6 +52,19 @@ def test_disturbances_count_at_their_worst() -> None:
     region = {"x": (0, 1), "y": (0, 1)}
     assert sides(started(region, region, lambda x, y: [between(0, 1), between(Fraction(-1, 8), 1)]))["x below"]
     assert not sides(started(region, region, lambda x, y: [between(0, 1), between(Fraction(-1, 8), 1)]))["y below"]
+
+
+def test_sides_of_loops_that_sample() -> None:
+    """What is held stays in its range, what jumps may leave, and what depends on an action does so at its worst."""
+    system = vn.System(
+        state={"x": vn.real(-4, 4), "y": vn.real(0, 1), "z": vn.real(0, 4), "w": vn.real(0, 4)},
+        init={"x": 1, "y": 0, "z": vn.interval(0, 1), "w": 0},
+        agents={"u": vn.agent(linear_network("gain", (-1.0,)), observe=lambda s: [s.x], act="raw", every="0.5")},
+        rates=lambda s: {"x": s.u, "y": s.z, "z": abs(s.u), "w": s.z},
+        step=lambda s: {"w": s.w - 1},
+    )
+    found = {name for name, kept in sides(system).items() if kept}
+    assert found == {"u above", "u below", "y below", "z below"}
 
 
 @pytest.mark.parametrize("engine", ["abstraction", "flowpipe"])

@@ -6,9 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from vernal.errors import InputError
-from vernal.interpret.domains import first_gap
-from vernal.model.motion import Rates
 from vernal.model.system import Model, Variable
+from vernal.sets.operator_domains import first_gap
 
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 WIDER = tuple(Fraction(1, n) for n in (8, 64, 512))  # shares of a range; the first with defined rates is taken
@@ -20,7 +19,21 @@ def asked_model(model: Model, name: str | None) -> Model:
     A trajectory is followed in the wider region, too, so that one that leaves the narrower one is seen to: solutions
     are continuous, and those of both flows are the same until then.
     """
-    return around_region(model) if name == IN_RANGE and isinstance(model.motion, Rates) else model
+    return around_region(model) if name == IN_RANGE and _has_surroundings(model) else model
+
+
+def refuse_region(model: Model) -> None:
+    """An error for a model in continuous time of which nothing is known around its region."""
+    if not _has_surroundings(model):
+        raise InputError(
+            f"the ranges of {model.motion.noun} are the region in which paths are followed, which cannot be asked yet; "
+            "the scope of every verdict says until when all provably stay inside"
+        )
+
+
+def _has_surroundings(model: Model) -> bool:
+    """Whether it flows, and nothing else: rates are known around a region, too."""
+    return model.motion.rates is not None and model.grid is None
 
 
 def around_region(flow: Model) -> Model:

@@ -9,25 +9,31 @@ cannot be (a value has no bound, an integer starts anywhere in a range), the res
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from vernal.engines.placement import device_for
 from vernal.engines.reach.measure import chosen_rows, measured
-from vernal.engines.reach.sets import ReachedStep
+from vernal.engines.reach.reach_walk import ReachAsked
+from vernal.engines.reach.sets import NamedExpressions, ReachableSets, ReachedStep
 from vernal.engines.reach.space import BoundedSpace
-from vernal.errors import Stopped
+from vernal.errors import InputError, Stopped
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.numbers.device import using
 from vernal.interpret.numbers.rounding import Mask
 from vernal.interpret.value_sets import Value
+from vernal.logic.normal import horizon
 from vernal.logic.question import Question
+from vernal.logic.task import Task
 from vernal.model.expr import Expr
 from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
-from vernal.sets.halving import Halving
+from vernal.sets.cutting import CuttingLimits, cut_until_decided
+from vernal.sets.halving import NO_WEIGHTS, Halving
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 from vernal.sets.pieces.batches import Pieces
@@ -35,39 +41,43 @@ from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
 from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage, nothing_before
 
+DEFAULT_STEPS = 20  # where neither the question nor a property of the task says how far
+DEFAULT_MAX_SETS = 1000  # of states at one stage, that are kept apart
 INITIAL_BOXES = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
 
 
-def following(system: System, steps: int) -> Question:
-    """A question that asks nothing up to the last step, so that every path is followed that far."""
-    return Question(system, nothing_before(steps + 1))
+class StepWalk:
+    """The steps of all paths, kept as they are done."""
 
+    def __init__(self, task: Task, asked: NamedExpressions, how: ReachAsked, budget: Budget) -> None:
+        how.refuse("time", "spans", "engine", subject=f"{task.name} is a system that moves in steps", instead="steps")
+        self.last = steps_of(task) if how.steps is None else how.steps
+        if self.last < 0:
+            raise InputError(f"{how.prefix}steps has to be 0 or more, not {self.last}")
+        self.unknown = ReachableSets.unknown(task, asked, self.last)
+        self.system, self.expressions, self.budget = task.system, self.unknown.expressions, budget
+        self.question = Question(task.system, nothing_before(self.last + 1))  # so that every path is followed that far
+        self.most = how.sets or DEFAULT_MAX_SETS
+        self.steps: list[ReachedStep] = []
+        self.ended: int | None = None
+        self.coarse: int | None = None
+        self.coarse_reason: str | None = None
 
-@dataclass
-class ReachWalk:
-    """The steps of all paths, kept as they are done; a walk that is stopped has those before."""
-
-    system: System
-    expressions: Sequence[Expr]
-    last: int
-    most: int  # sets of states at one stage
-    budget: Budget
-    steps: list[ReachedStep] = field(default_factory=list)
-    reason: str | None = None
-    ended: int | None = None
-    coarse: int | None = None
-    coarse_reason: str | None = None
+    def found(self, reason: str | None) -> ReachableSets:
+        """The steps that were done."""
+        return replace(
+            self.unknown,
+            steps=tuple(self.steps),
+            reason=reason,
+            ended=self.ended,
+            coarse=self.coarse,
+            coarse_reason=self.coarse_reason,
+        )
 
     def go(self) -> None:
         """Walk to the last step, or to a limit."""
-        try:
+        with using(device_for(self.budget.device, self.question)):
             self._walk()
-        except Stopped as stop:
-            self.reason = stop.reason
-        except MemoryError:
-            self.reason = "out of memory; try --memory, fewer steps or a smaller initial set"
-        except OverflowError:
-            self.reason = "numbers beyond the range of floating point; try other units"
 
     def _walk(self) -> None:
         start = Levels(self.system, starts(self.system), self.budget, 0)
@@ -85,12 +95,11 @@ class ReachWalk:
     # By sets of states
 
     def _follow(self, boxes: Sequence[Box]) -> None:
-        question = following(self.system, self.last)
         graph = StepGraph(self.system.step, [], self.budget.check)
-        affine = AffineSpace(question, graph, boxes, Cutting.CUT, scatter=self.most)
+        affine = AffineSpace(self.question, graph, boxes, Cutting.CUT, scatter=self.most)
         handler = Measuring(self, Levels(self.system, boxes, self.budget, 0))
-        search = Search(question.formula, BoundedSpace(affine, self.most), handler, total=False, tick=self.budget.check)
-        search.levels(self.last)
+        space, asked = BoundedSpace(affine, self.most), self.question.formula
+        Search(asked, space, handler, total=False, tick=self.budget.check).levels(self.last)
         if len(self.steps) <= self.last:
             self.ended = len(self.steps)
 
@@ -125,7 +134,7 @@ class Measuring:
 
     done = False
 
-    def __init__(self, walk: ReachWalk, start: Levels) -> None:
+    def __init__(self, walk: StepWalk, start: Levels) -> None:
         """`start`: bounds at the initial states, which have no rounding of a step in them."""
         self.walk, self.start = walk, start
         self._here: list[tuple[Linear, Callable[[Expr], Expr]]] = []  # bounds over sets, and expressions as seen there
@@ -159,6 +168,12 @@ def _seen(states: Position[Pieces], expression: Expr) -> Expr:
     return states.graph.value(expression, states.discrete)
 
 
+def steps_of(task: Task) -> int:
+    """As far as the task's bounded properties look."""
+    known = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
+    return max(known, default=DEFAULT_STEPS) or DEFAULT_STEPS
+
+
 def starts(system: System) -> list[Box]:
     """The initial set in boxes: in many where steps are nonlinear or constraints cut it, since narrow ones are bounded
     better; else as few as there are.
@@ -167,9 +182,9 @@ def starts(system: System) -> list[Box]:
     if not system.init.where and nonlinear_node([*step.next_state, *step.next_memory]) is None:
         return boxes
     halving = Halving(boxes)
-    while 2 * len(boxes) <= INITIAL_BOXES:
-        halves = [half for box in boxes for half, _ in halving.halves(box)]
-        if len(halves) == len(boxes):
-            break
-        boxes = halves
-    return boxes
+
+    def halves(whole: list[Box]) -> list[Box] | None:
+        parts = halving.parts(whole, [NO_WEIGHTS] * len(whole))
+        return parts if len(parts) > len(whole) else None
+
+    return cut_until_decided(boxes, list, halves, CuttingLimits(most=INITIAL_BOXES)).boxes

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from vernal.interpret.concrete import evaluate
-from vernal.interpret.domains import first_gap
 from vernal.logic.elaboration import Scope, expression
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 from vernal.model.initial import Ends
 from vernal.model.traits import FUNCTIONS
+from vernal.sets.operator_domains import first_gap
 
 X, Y = build.var("x"), build.var("y")
 UNIT: tuple[Ends, Ends] = ((Fraction(-1), Fraction(1)), (Fraction(-1), Fraction(1)))
@@ -35,6 +35,8 @@ DEFINED = [
     "sqrt(sqrt(x + 1) + y + 1)",
     "atan2(y, x + 1.5)",
     "1 / exp(x)",
+    "sqrt(x^2 - 2*x*y + y^2 + 0.001)",  # intervals alone do not see it
+    "1 / (sign(x) + 1.5)",  # jumps past zero
 ]
 UNDEFINED = [  # with a state at which it shows
     "log1p(x)",
@@ -55,7 +57,7 @@ UNDEFINED = [  # with a state at which it shows
     "atan2(y, x)",
     "sqrt(sqrt(x + 1) - 1)",
 ]
-TOO_HARD = ["sqrt(x^2 - 2*x*y + y^2)"]  # never negative, which intervals do not see
+TOO_HARD = ["sqrt(x^2 - 2*x*y + y^2)"]  # never negative, which bounds do not see
 
 
 def read(text: str) -> Expr:
