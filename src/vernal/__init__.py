@@ -242,6 +242,7 @@ HOOKS.update(
     {
         name: _later(module, name)
         for module, names in {
+            "vernal.formats.certificate": ["certificate_of"],
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],

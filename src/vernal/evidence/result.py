@@ -9,6 +9,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from vernal.evidence.cover import ProofCover
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
@@ -88,6 +89,8 @@ class Result(Portable):
     time: float | None = None  # with violated, in continuous time: when the violation shows
     abstraction: Any = None  # that it rests on, where it was asked for: a FiniteAbstraction or a NeuralAbstraction
     failed: tuple[EngineFailure, ...] = ()  # engines of `auto` that ended in an error; each has a note, too
+    cover: ProofCover | None = field(default=None, repr=False)  # what it rests on, if a certificate was asked for
+    uncertified: str | None = None  # why there is no certificate, where one was asked for
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
     def __post_init__(self) -> None:
@@ -115,6 +118,11 @@ class Result(Portable):
     def flowpipe(self) -> Flowpipe | MaybeNone:
         """The sets that contain all trajectories of a flow, if the evidence is such; it knows what it is about."""
         return replace(self.evidence, about=self) if isinstance(self.evidence, Flowpipe) else None
+
+    @builtins.property
+    def certificate(self) -> MaybeNone:
+        """The certificate of a claim that holds, where one was asked for and can be written."""
+        return None if self.cover is None or self.task is None else hook("certificate_of")(self)
 
     def save(self, file: str | Path) -> None:
         """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""

@@ -17,7 +17,7 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.queries.sweep import SweepRow
 
-SCHEMAS = ("result", "sweep", "reach", "trace", "task", "automaton")
+SCHEMAS = ("result", "sweep", "reach", "trace", "certificate", "task", "automaton")
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": shown.get("evidence"),
         **{key: shown.get(key) for key in PAYLOADS},
+        **({} if result.uncertified is None else {"uncertified": result.uncertified}),
         **(_times(result) if task.model.motion.time is Time.SECONDS else {}),
     }
 

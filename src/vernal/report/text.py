@@ -49,6 +49,8 @@ def details(result: Result, *, wrap: int | None = None) -> list[str]:
         lines.append(f"vacuous: {VACUOUS}")
     if result.invariant is not None:
         lines.append(f"invariant: {invariant_words(result.invariant)}")
+    if result.uncertified is not None:
+        lines.append(f"uncertified: {result.uncertified}")
     lines += [f"note: {note}" for note in result.notes]
     return [_indented(line, wrap) for line in lines]
 
