@@ -38,7 +38,7 @@ class Token:
 
 def parse_yaml(text: str, allowance: Allowance) -> Yaml:
     """What a document says."""
-    reader = _Reader(list(_tokens(text, allowance)), allowance)
+    reader = _YamlReader(list(_tokens(text, allowance)), allowance)
     found = reader.block(0, 0)
     if reader.here is not None:
         raise reader.error("stands where nothing is expected")
@@ -63,7 +63,7 @@ def _tokens(text: str, allowance: Allowance) -> Iterator[Token]:
             at = found.end()
 
 
-class _Reader:
+class _YamlReader:
     """Goes through the tokens once; nesting is bounded."""
 
     def __init__(self, tokens: list[Token], allowance: Allowance) -> None:
