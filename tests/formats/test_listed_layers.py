@@ -204,7 +204,7 @@ def test_published_controllers_compute_what_is_published(file: str, data: Path) 
     np.testing.assert_allclose(compute(network, np.array([point], dtype=float))[0], values, atol=1e-6)
     tables = scipy.io.loadmat(data / "archcomp" / file)
     x = np.array(point, dtype=float)
-    acts = {"relu": lambda v: np.maximum(v, 0), "linear": lambda v: v, "tanh": np.tanh}
+    acts: dict[str, Any] = {"relu": lambda v: np.maximum(v, 0), "linear": lambda v: v, "tanh": np.tanh}
     for table, bias, name in zip(tables["W"][0], tables["b"][0], tables["act_fcns"], strict=True):
         x = acts[name.strip()](table @ x + bias[:, 0])
     np.testing.assert_allclose(compute(network, np.array([point], dtype=float))[0], x, rtol=1e-12)
