@@ -17,7 +17,7 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.queries.sweep import SweepRow
 
-SCHEMAS = ("result", "sweep", "reach", "trace", "task", "automaton")
+SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "task", "automaton")
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
