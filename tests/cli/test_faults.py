@@ -1,4 +1,4 @@
-"""`vernal faults` on blocks that a policy puts where they must not be: text, documents, reports, limits and bad input."""
+"""`vernal faults` on blocks that a policy stacks wrongly: text, documents, reports, limits and bad input."""
 
 from __future__ import annotations
 
