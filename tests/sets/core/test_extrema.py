@@ -44,7 +44,7 @@ def number(text: str) -> Expr:
 
 @pytest.mark.parametrize("text", KNOWN)
 def test_ends_that_are_known(text: str) -> None:
-    lower, upper = extent(number(text), system_of(), -SPREAD, SPREAD, Budget(), 20.0)
+    lower, upper = extent(number(text), system_of(), -SPREAD, SPREAD, Budget())
     least, most = KNOWN[text]
     assert least - 0.05 <= lower <= least
     assert most <= upper <= most + 0.05
@@ -53,7 +53,7 @@ def test_ends_that_are_known(text: str) -> None:
 @pytest.mark.parametrize("text", OTHERS)
 def test_no_point_is_beyond_the_ends(text: str) -> None:
     node, rng = number(text), np.random.default_rng(7)
-    lower, upper = extent(node, system_of(), -SPREAD * 2, SPREAD * 2, Budget(), 20.0)
+    lower, upper = extent(node, system_of(), -SPREAD * 2, SPREAD * 2, Budget())
     points = rng.uniform(-1, 1, (2, 20_000))
     (values,) = evaluate([node], {build.var("x"): points[0], build.var("y"): points[1]})
     assert lower <= values.min() <= lower + 0.1
@@ -61,13 +61,13 @@ def test_no_point_is_beyond_the_ends(text: str) -> None:
 
 
 def test_constraints_count() -> None:
-    lower, upper = extent(number("x + y"), system_of(number("x + 2*y <= 0.5")), -SPREAD, SPREAD, Budget(), 20.0)
+    lower, upper = extent(number("x + y"), system_of(number("x + 2*y <= 0.5")), -SPREAD, SPREAD, Budget())
     assert 0.75 <= upper <= 0.77  # at x = 1, y = -0.25
     assert -2.02 <= lower <= -2
 
 
 def test_what_has_no_bounds_is_left_as_it_was() -> None:
-    assert extent(number("x"), system_of(), -np.inf, 3.0, Budget(), 20.0) == (-np.inf, 3.0)
+    assert extent(number("x"), system_of(), -np.inf, 3.0, Budget()) == (-np.inf, 3.0)
 
 
 def test_reach_begins_with_the_ends_of_what_is_asked() -> None:

@@ -46,7 +46,6 @@ from vernal.sets.search import Search, Stage, nothing_before
 
 DEFAULT_STEPS = 20  # where neither the question nor a property of the task says how far
 DEFAULT_MAX_SETS = 1000  # of states at one stage, that are kept apart
-SECONDS_AT_START = 2.0  # for the ends of one expression over the initial states
 LINEAR = e.Const, e.Var, e.Add, e.Neg, e.Mul, e.Affine, e.Gather, e.Concat  # where a product has one varying factor
 INITIAL_BOXES = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
 
@@ -169,7 +168,7 @@ class Measuring:
             yield from values
             return
         known = number_bounds(expression.sort, values)
-        ends = extent(expression, system, known.lower, known.upper, self.walk.budget, SECONDS_AT_START)
+        ends = extent(expression, system, known.lower, known.upper, self.walk.budget)
         yield Range(*(np.array([end]) for end in ends))
 
     def _values(self, expression: Expr) -> Iterator[Value]:

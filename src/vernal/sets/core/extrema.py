@@ -24,19 +24,17 @@ from vernal.sets.core.inquiry import refuted_by, search_for
 THRESHOLDS = 7  # asked together
 MAX_ROUNDS = 6  # each leaves an eighth of the doubt, or more where a threshold is the largest value itself
 PRECISION = Fraction(1, 1000)  # of the doubt there was
-MAX_BOXES = 512  # of a threshold
+MAX_BOXES = 64  # of a threshold
 
 
-def extent(
-    number: Expr, system: System, lower: float, upper: float, budget: Budget, seconds: float
-) -> tuple[float, float]:
+def extent(number: Expr, system: System, lower: float, upper: float, budget: Budget) -> tuple[float, float]:
     """The ends of a number over the initial states of a system, which is known to be between `lower` and `upper`."""
-    above = largest(number, system, lower, upper, budget, seconds / 2)
-    below = -largest(build.neg(number), system, -above, -lower, budget, seconds / 2)
+    above = largest(number, system, lower, upper, budget)
+    below = -largest(build.neg(number), system, -above, -lower, budget)
     return below, above
 
 
-def largest(number: Expr, system: System, lower: float, upper: float, budget: Budget, seconds: float) -> float:
+def largest(number: Expr, system: System, lower: float, upper: float, budget: Budget) -> float:
     """A bound of a number over the initial states of a system, at most `upper` and hardly above its largest value.
 
     It has no value above `upper`, and some value is at least `lower`.
@@ -47,7 +45,7 @@ def largest(number: Expr, system: System, lower: float, upper: float, budget: Bu
     for _ in range(MAX_ROUNDS):
         between = [low + (high - low) * k / (THRESHOLDS + 1) for k in range(1, THRESHOLDS + 1)]
         claims = [Question(system, Atom(build.compare("<=", number, end))) for end in between]
-        truths = exceeded(claims, budget, seconds / MAX_ROUNDS)
+        truths = exceeded(claims, budget)
         beyond = [end for end, truth in zip(between, truths, strict=True) if truth]
         excluded = [end for end, truth in zip(between, truths, strict=True) if truth is False]
         low, high = max([low, *beyond]), min([high, *excluded])
@@ -56,7 +54,7 @@ def largest(number: Expr, system: System, lower: float, upper: float, budget: Bu
     return min(upper, float_above(high))
 
 
-def exceeded(questions: Sequence[Question], budget: Budget, seconds: float) -> list[bool | None]:
+def exceeded(questions: Sequence[Question], budget: Budget) -> list[bool | None]:
     """Of claims about initial states: whether a state refutes them; None where that stays open."""
     made = [(place, refuted_by(question, budget)) for place, question in enumerate(questions)]
     asked = [(place, clauses) for place, clauses in made if clauses is not None]
@@ -64,7 +62,7 @@ def exceeded(questions: Sequence[Question], budget: Budget, seconds: float) -> l
     for _, family in groupby(asked, key=lambda one: one[1].pattern):
         places, clauses = zip(*family, strict=True)
         search = search_for([questions[place] for place in places], clauses, budget, MAX_BOXES)
-        search.run(seconds)
+        search.run()
         for number in search.answered():
             truths[places[number]] = number in search.tally.traces
     return truths
