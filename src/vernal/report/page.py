@@ -36,8 +36,9 @@ from vernal.report.reach_table import reach_notes
 from vernal.report.slider import with_slider
 from vernal.report.subject import formula_of, task_of, trace_formula
 from vernal.report.tables import Column, reach, seconds, trace_columns
-from vernal.report.text import details
+from vernal.report.text import remarks
 from vernal.report.tubes import sets_svg
+from vernal.report.unknown_page import unknown_parts
 from vernal.report.values import number
 from vernal.run.budget import Budget
 from vernal.run.output import write_text
@@ -152,7 +153,7 @@ def show_result(result: Result) -> str:
     }
     head = f"<p>{coloured(result.verdict)} <code>{escape(shortened(result.formula, MAX_FORMULA))}</code></p>"
     table = html_table([Column(title, [cell]) for title, cell in row.items() if cell])
-    said = html_lines([line.strip() for line in details(result)])
+    said = html_lines(remarks(result)) + "".join(unknown_parts(result))
     return head + table + said + ("" if result.trace is None else show_trace(result.trace))
 
 
