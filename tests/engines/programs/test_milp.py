@@ -115,7 +115,7 @@ def test_a_state_is_left_out_of_a_program_and_no_other() -> None:
     """State after state of a small set, until none is left."""
     light = enum("R", "G", "B")
     system = make({"x": (-1, 1), "p": {0, 1}, "light": {0, 2}}, {}, sorts={"x": INT, "p": BOOL, "light": light})
-    starts, left = system.initial.starts, set(product((-1, 0, 1), (0, 1), (0, 2)))
+    starts, left = system.initial.starts, set[tuple[int, ...]](product((-1, 0, 1), (0, 1), (0, 2)))
     excluded: list[Valuation] = []
     while True:
         encoder = Encoder(starts, BoundedStarts(system.initial).linear)
