@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +19,6 @@ from vernal.sets.finite.points import Points, RowBatch
 from vernal.sets.finite.size import is_discrete
 from vernal.sets.refutation import Case
 
-Taken = Mapping[Occurrence, int]
-
 
 class StartStates:
     """Initial states of a discrete system that a solver proposes, looked at one by one."""
@@ -33,7 +30,7 @@ class StartStates:
         self.points = Points(self.columns, budget.check)
         self.decider = Decider(self.points, [self.condition])
 
-    def failing(self, state: Valuation) -> Taken | None:
+    def failing(self, state: Valuation) -> dict[Occurrence, int] | None:
         """Decisions on a path of the case from this state; None where there is none. May raise `NotFinite`."""
         codes = [self.columns.code(value, var.sort) for var in self.system.step.inputs for value in state[var]]
         start = RowBatch(np.array([codes], np.int64), {})
@@ -44,7 +41,7 @@ class StartStates:
                 return {node.occurrence: number for node, number in made.items() if isinstance(node, Choose | Argmax)}
         return None
 
-    def decisions(self, taken: Taken, steps: int) -> list[NodeDecisions]:
+    def decisions(self, taken: dict[Occurrence, int], steps: int) -> list[NodeDecisions]:
         """The decisions as those of the step, at each position; where nothing depends on one, its first option."""
         names = self.system.step.names
         return [{node: taken.get(replace(node.occurrence, step=t), 0) for node in names} for t in range(steps + 1)]
