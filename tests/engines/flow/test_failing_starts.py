@@ -9,6 +9,7 @@ import pytest
 
 import vernal as vn
 from tests.sampled_loops import LOOPS
+from vernal.evidence.result import Verdict
 
 HOLDS, VIOLATED, UNKNOWN = vn.HOLDS, vn.VIOLATED, vn.UNKNOWN
 
@@ -17,7 +18,7 @@ def flow(rate: Callable[[Any], Any], start: Any, low: Any = 0, high: Any = 8) ->
     return vn.Flow(state={"x": vn.real(low, high)}, init={"x": start}, rates=lambda s: {"x": rate(s)})
 
 
-BORDER = {
+BORDER: dict[str, tuple[Callable[[], vn.Flow], str, Verdict]] = {
     # x = e^t - 1 passes 1 at t = 0.693
     "fails": (lambda: flow(lambda s: 1 + s.x, 0), "G[0,1] x <= 1", VIOLATED),
     "holds": (lambda: flow(lambda s: 1 + s.x, 0), "G[0,1] x <= 2", HOLDS),
