@@ -18,7 +18,7 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret import exact
-from vernal.interpret.discrete.integer_rows import IntegerRow, conjuncts, integer_row
+from vernal.interpret.discrete.bounded_sums import BoundedSum, bounded_sum, conjuncts
 from vernal.interpret.discrete.state_tables import DomainPlaces, ListedStates, listed_states
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, Mask
@@ -140,7 +140,7 @@ class ValueSearch:
     ) -> None:
         self.where, self.variables, self.domains, self.tick = where, vars, domains, tick
         self.most, self.effort = most, math.inf if effort is None else effort
-        self.rows: list[IntegerRow] = []  # of the conditions, those that are linear; `where` has the others
+        self.rows: list[BoundedSum] = []  # of the conditions, those that are linear; `where` has the others
         self.found: list[tuple[DomainPlaces, DomainPlaces]] = []
         self.count = self.looked_at = 0
 
@@ -191,7 +191,7 @@ class ValueSearch:
         """Linear comparisons are decided in integer arithmetic from here on."""
         left = []
         for condition in conjuncts(self.where):
-            row = integer_row(condition, self.variables, self.domains)
+            row = bounded_sum(condition, self.variables, self.domains)
             if row is None:
                 left.append(condition)
             else:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.errors import TooLong
+from vernal.interpret.discrete.state_tables import DomainPlaces
 from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, arithmetic, rational
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.expr import And, Compare, Const, Expr, Var
@@ -21,24 +21,23 @@ from vernal.model.graph import order
 from vernal.model.sorts import INT
 
 LARGEST_SUM = 2**53  # sums of all terms stay below
-BoxEnds = NDArray[np.int64]  # (boxes, variables)
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerRow:
+class BoundedSum:
     """least <= sum of factor * variable <= most."""
 
-    factors: BoxEnds  # (variables,)
+    factors: DomainPlaces  # (variables,)
     least: int
     most: int
 
-    def truth(self, low: BoxEnds, high: BoxEnds) -> tuple[Mask, Mask]:
+    def truth(self, low: DomainPlaces, high: DomainPlaces) -> tuple[Mask, Mask]:
         """Of which boxes all points satisfy it, and of which some may."""
         lowest, highest = (ends.sum(axis=1) for ends in self._terms(low, high))
         must = (lowest >= self.least) & (highest <= self.most)
         return must, (highest >= self.least) & (lowest <= self.most)
 
-    def contracted(self, low: BoxEnds, high: BoxEnds) -> tuple[BoxEnds, BoxEnds]:
+    def contracted(self, low: DomainPlaces, high: DomainPlaces) -> tuple[DomainPlaces, DomainPlaces]:
         """The boxes without values of a variable that leave no value of some other; an empty one has high < low."""
         lowest, highest = self._terms(low, high)
         used = np.flatnonzero(self.factors)
@@ -50,7 +49,7 @@ class IntegerRow:
         high[:, used] = np.minimum(high[:, used], np.where(falls, -below, above))
         return low, high
 
-    def _terms(self, low: BoxEnds, high: BoxEnds) -> tuple[BoxEnds, BoxEnds]:
+    def _terms(self, low: DomainPlaces, high: DomainPlaces) -> tuple[DomainPlaces, DomainPlaces]:
         """The least and the greatest value of each term."""
         rises = self.factors > 0
         return self.factors * np.where(rises, low, high), self.factors * np.where(rises, high, low)
@@ -68,7 +67,7 @@ def conjuncts(conditions: Iterable[Expr]) -> list[Expr]:
     return found
 
 
-def integer_row(condition: Expr, variables: Sequence[Expr], domains: Sequence[Sequence[int]]) -> IntegerRow | None:
+def bounded_sum(condition: Expr, variables: Sequence[Expr], domains: Sequence[Sequence[int]]) -> BoundedSum | None:
     """A comparison of sums as a row over these variables; None for other conditions, and for sums that are too large.
 
     Ends that it does not have are what the domains allow.
@@ -86,7 +85,7 @@ def integer_row(condition: Expr, variables: Sequence[Expr], domains: Sequence[Se
     if not any(factors) or sum(map(abs, ends)) + abs(most) >= LARGEST_SUM:
         return None
     least = most if condition.op == "==" else -sum(map(abs, ends)) - abs(most)
-    return IntegerRow(np.array(factors, np.int64), least, most)
+    return BoundedSum(np.array(factors, np.int64), least, most)
 
 
 def _ends(domain: Sequence[int]) -> tuple[int, ...]:
