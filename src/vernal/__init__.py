@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from vernal.model.functions import atan, cos, erf, exp, expm1, log, log1p, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
+    from vernal.queries.public_faults import faults
     from vernal.queries.public_sweep import sweep
     from vernal.report.abstraction_file import write_abstraction
     from vernal.report.explanation import explain
@@ -128,6 +129,7 @@ _HOMES = {
         "tanh",
     ],
     "vernal.model.network": ["Network"],
+    "vernal.queries.public_faults": ["faults"],
     "vernal.queries.public_sweep": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
     "vernal.report.explanation": ["explain"],
@@ -168,6 +170,7 @@ __all__ = [
     "exp",
     "explain",
     "expm1",
+    "faults",
     "floor",
     "from_sb3",
     "from_torch",
@@ -244,6 +247,7 @@ HOOKS.update(
         for module, names in {
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
+            "vernal.report.fault_table": ["faults_text", "show_faults"],
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
             "vernal.report.reach_table": ["frame_sets", "show_sets", "write_sets"],
