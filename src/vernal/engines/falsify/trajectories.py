@@ -53,7 +53,7 @@ class FailingTrajectories:
         self.last = max(self.target.instants, default=Fraction(0))
         self.simulator = simulator_of(question.model, self.last, self.target.instants)
         self.rows = TRAJECTORIES_PER_BATCH if freedom(self.simulator.model) else 1
-        self.enclosed = 0
+        self.enclosed, self.stops_before = 0, len(budget.stops)
 
     def margins(self, runs: Runs) -> Floats:
         """The margin of the claim on each trajectory."""
@@ -79,6 +79,8 @@ class FailingTrajectories:
         said = f"no violation found in {simulated:,} trajectories until time {float(self.last):g}"
         if not self.enclosed:
             return said
+        if (cut_short := self.budget.cut_since(self.stops_before)) is not None:
+            return f"{said}: some seem to fail; enclosing their solutions is not finished: {cut_short}"
         return f"{said}: some seem to fail, but not all solutions from there provably do"
 
     def statistics(self, simulated: int) -> Statistics:
