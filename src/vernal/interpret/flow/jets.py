@@ -59,7 +59,7 @@ class Jets:
         return BallArrays(self.mid[last:end:-1], self.rad[last:end:-1])
 
 
-class Ring(Protocol):
+class JetRing(Protocol):
     """What rows stand for, and how they are multiplied: values with gradients, or polynomials (`polynomials`)."""
 
     def paired(self, a: BallArrays, b: BallArrays) -> BallArrays: ...  # the sum of products over the first axis
@@ -72,7 +72,7 @@ class Ring(Protocol):
 class JetTable(list[Jets]):
     """The jets of all nodes, and the ring they are in."""
 
-    def __init__(self, made: Iterable[Jets], ring: Ring) -> None:
+    def __init__(self, made: Iterable[Jets], ring: JetRing) -> None:
         super().__init__(made)
         self.ring = ring
 
@@ -101,7 +101,7 @@ def quotient(a: BallArrays, b: BallArrays) -> BallArrays:
     return BallArrays(np.concatenate([value.mid, slopes.mid]), np.concatenate([value.rad, slopes.rad]))
 
 
-class Slopes:
+class GradientRing:
     """The ring of values with gradients: row 0 is the value, row i its derivative by the i-th input."""
 
     paired, quotient = staticmethod(paired), staticmethod(quotient)
@@ -124,7 +124,7 @@ class Slopes:
         return made
 
 
-SLOPES = Slopes()
+SLOPES = GradientRing()
 
 # Operators: each fills in the k-th coefficient of its target ----------------------------------------------------------
 

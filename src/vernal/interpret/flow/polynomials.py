@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Monomials:
     """The monomials of some symbols up to a degree: the constant, the symbols, then products of them by degree.
 
-    It is the ring in which jets are computed with, as `Slopes` is that of values with gradients.
+    It is the ring in which jets are computed with, as `GradientRing` is that of values with gradients.
     """
 
     symbols: tuple[int, ...]  # the generators of a set that they stand for

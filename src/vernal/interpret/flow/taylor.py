@@ -17,13 +17,13 @@ from vernal.interpret.flow.jets import (
     Expansion,
     JetOperator,
     JetProduct,
+    JetRing,
     Jets,
     JetTable,
     Opposite,
     Picked,
     Ratio,
     Rectified,
-    Ring,
     Scaled,
     SlopedCurve,
     Sum,
@@ -69,7 +69,7 @@ class Taylor:
         start = self._with_gradients(x) if gradients else BallArrays(x.mid[None], x.rad[None])
         return self.solved(start, degree, SLOPES)
 
-    def solved(self, start: BallArrays, degree: int, ring: Ring) -> BallArrays:
+    def solved(self, start: BallArrays, degree: int, ring: JetRing) -> BallArrays:
         """The coefficients of solutions from starts (rows, batch, n) in a ring: (degree + 1, rows, batch, n)."""
         with np.errstate(all="ignore"):
             jets = self._jets(start, degree + 1, ring)
@@ -124,7 +124,7 @@ class Taylor:
         mid[np.arange(n) + 1, :, np.arange(n)] = 1.0
         return BallArrays(mid, rad)
 
-    def _jets(self, start: BallArrays, coefficients: int, ring: Ring) -> JetTable:
+    def _jets(self, start: BallArrays, coefficients: int, ring: JetRing) -> JetTable:
         """Of inputs (rows, batch, inputs) and constants, with nothing else filled in."""
         rows, batch = start.mid.shape[:2]
         made = [Jets(coefficients, rows, batch, size) for size in self.sizes]
