@@ -72,6 +72,7 @@ PUBLIC = [
     "sweep",
     "tan",
     "tanh",
+    "verdict_callback",
     "when",
     "worlds",
     "write_abstraction",
