@@ -43,6 +43,7 @@ PUBLIC = [
     "exp",
     "explain",
     "expm1",
+    "faults",
     "floor",
     "from_sb3",
     "from_torch",

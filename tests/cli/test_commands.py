@@ -304,7 +304,7 @@ def test_a_missing_solver_has_no_version() -> None:
     assert SolverEntry("none", "no_such_module", "no-such-package", "none", "").version is None
 
 
-@pytest.mark.parametrize("name", ["result", "sweep", "trace", "task", "automaton"])
+@pytest.mark.parametrize("name", ["result", "sweep", "faults", "trace", "task", "automaton"])
 def test_schemas_are_printed(name: str, capsys: Said) -> None:
     assert main(["schema", name]) == 0
     jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))

@@ -65,10 +65,11 @@ FormulaWords = Callable[[Result], str | None]  # a formula in words, where there
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is drawn of one result, as HTML: its trace, or where there is none what is reachable; and its invariant."""
+    """What is shown of one result, as HTML: its trace, or what is reachable; its invariant; which decisions failed."""
 
     paths: Sequence[str] = ()
     invariant: Sequence[str] = ()
+    faults: str = ""  # a table of the decisions along its trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,8 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     parts += unknown_parts(result)
     drawn = "\n".join(_figures(pictures.paths))
     parts.append(drawn if result.trace is None else with_slider(result.trace, drawn, _trace(result.trace)))
+    if pictures.faults:
+        parts += ["<h3>Which decision was wrong</h3>", pictures.faults]
     if result.invariant is not None:
         parts += [*_figures(pictures.invariant), _invariant(result.invariant)]
     parts += _statistics(result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,9 +21,11 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.logic.words import words
 from vernal.printable import MAX_FORMULA, shortened
+from vernal.queries.faults import Faults
 from vernal.report.document import document, dump
 from vernal.report.drawing import Drawing, Picture, no_picture
 from vernal.report.evidence_pictures import PICTURES
+from vernal.report.fault_table import show_faults
 from vernal.report.flow_pictures import flow_pictures
 from vernal.report.frames import coloured, html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
@@ -53,6 +55,7 @@ class Answered:
 
     result: Result
     formula: Formula
+    faults: Faults | None = None  # of its trace, where they were asked for
 
 
 def report_page(
@@ -79,6 +82,11 @@ def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list
 
 
 def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
+    drawn = _drawn(task, one, drawing)
+    return drawn if one.faults is None else replace(drawn, faults=show_faults(one.faults))
+
+
+def _drawn(task: Task, one: Answered, drawing: Drawing) -> Pictures:
     result, shown = one.result, one.result.evidence
     makers: list[Picture] = [] if shown is None else [*PICTURES[shown.kind].in_report(result, one.formula)]
     if isinstance(shown, Invariant):  # it is drawn beside its numbers, after what is reachable
