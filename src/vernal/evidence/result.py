@@ -13,7 +13,7 @@ from vernal.evidence.cover import ProofCover
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
-from vernal.evidence.reach import Reach
+from vernal.evidence.reach import Reach, rounded_down
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, Portable
@@ -66,6 +66,23 @@ class EngineFailure(Portable):
 
 
 @dataclass(frozen=True)
+class EngineAttempt(Portable):
+    """What became of one engine that left a question open: how long it was asked, and what stopped it."""
+
+    engine: str
+    seconds: float
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Suggestion(Portable):
+    """A command to copy, or a call in Python, that may decide what stayed open; and why it may."""
+
+    command: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Result(Portable):
     """The answer to one question."""
 
@@ -91,6 +108,9 @@ class Result(Portable):
     failed: tuple[EngineFailure, ...] = ()  # engines of `auto` that ended in an error; each has a note, too
     cover: ProofCover | None = field(default=None, repr=False)  # what it rests on, if a certificate was asked for
     uncertified: str | None = None  # why there is no certificate, where one was asked for
+    tried: tuple[EngineAttempt, ...] = ()  # with unknown: the engines of `auto`, in the order they were asked
+    weaker: str | None = None  # with unknown: what is proven in the place of the claim; it is a note, too
+    suggestions: tuple[Suggestion, ...] | None = None  # with unknown: what to try; None where nobody looked yet
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
     def __post_init__(self) -> None:
@@ -102,6 +122,22 @@ class Result(Portable):
     def scope(self) -> str | None:
         """How far a proof reaches, in words."""
         return None if self.reach is None else "; ".join(map(str, filter(None, (self.reach, self.proviso))))
+
+    @builtins.property
+    def proven(self) -> str | None:
+        """With unknown: the best that is proven all the same, in one line."""
+        until = None if self.proven_time is None else f"holds until t = {rounded_down(self.proven_time)}"
+        steps = None if self.proven_steps is None else f"holds up to step {self.proven_steps}"
+        weaker = None if self.weaker is None else self.weaker.replace(" is proven, ", ", where ")
+        said = [part for part in (steps, until, weaker) if part]
+        return "; ".join(said) if said and self.verdict is UNKNOWN else None
+
+    @builtins.property
+    def attempts(self) -> tuple[EngineAttempt, ...]:
+        """With unknown: what became of every engine that was asked."""
+        if self.tried or self.verdict is not UNKNOWN:
+            return self.tried
+        return (EngineAttempt(self.engine, self.seconds, self.reason or "nothing was tried"),)
 
     @builtins.property
     def trace(self) -> Trace | MaybeNone:
