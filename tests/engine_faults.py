@@ -14,7 +14,7 @@ import pytest
 
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.interpret.numbers.rounding import Mask
-from vernal.logic import expressions, normal
+from vernal.logic import normal
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Bound
 from vernal.model import build
@@ -44,7 +44,7 @@ def _option_lost(patch: pytest.MonkeyPatch) -> None:
         return original(*options[:-1], name=name) if len(options) > 1 else original(*options, name=name)
 
     original = build.choose
-    patch.setattr(expressions.build, "choose", choose)
+    patch.setattr(build, "choose", choose)
 
 
 def _start_lost(patch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def _strict_for_non_strict(patch: pytest.MonkeyPatch) -> None:
         return original({"<": "<=", ">": ">="}.get(op, op), x, y)
 
     original = build.compare
-    patch.setattr(expressions.build, "compare", compare)
+    patch.setattr(build, "compare", compare)
 
 
 def _tie_dropped(patch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def _else_for_then(patch: pytest.MonkeyPatch) -> None:
         return original(p, b, a)
 
     original = build.if_
-    patch.setattr(expressions.build, "if_", conditional)
+    patch.setattr(build, "if_", conditional)
 
 
 HALVING = task('x = "real"', "x = 0", 'x = "x / 2 + choose(0, 1)"')

@@ -54,7 +54,7 @@ def truth(f: Any, path: tuple[int, ...], ends: bool) -> bool:
     def at(g: Any, t: int) -> bool:
         op, last = g[0], len(path) - 1
         if op == "atom":
-            return path[t] == g[1]
+            return bool(path[t] == g[1])
         if op == "!":
             return not at(g[1], t)
         if op in "&|":
