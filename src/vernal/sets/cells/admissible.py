@@ -38,7 +38,7 @@ ROUNDING = 1e-9  # offsets that vary by no more than this do so because of round
 BOX_ROOM = 1e-3  # of a width, that the box around a set is wider
 
 
-HalfSpace = tuple[Floats, float]  # a row, and the end that it does not exceed
+BoundedRow = tuple[Floats, float]  # a row, and the end that it does not exceed
 
 
 class NoSuchSet(Exception):
@@ -46,7 +46,7 @@ class NoSuchSet(Exception):
 
 
 @dataclass
-class HalfSpaces:
+class RowSet:
     """The states with rows x <= ends."""
 
     size: int
@@ -100,7 +100,7 @@ class Admissible:
         slopes, rest = (part.mean(axis=0) for part in self.forms.after(np.vstack([np.eye(n), -np.eye(n)])))
         self.slopes = 0.5 * (slopes[:n] - slopes[n:])  # the loop, as a line with an offset that varies
         self.offset, self.spread = 0.5 * (rest[:n] - rest[n:]), 0.5 * (rest[:n] + rest[n:])
-        self.found = HalfSpaces(n)
+        self.found = RowSet(n)
 
     def cells(self) -> TemplateSets:
         """The set around the initial states, once for each combination of labels of the region."""
@@ -123,10 +123,10 @@ class Admissible:
 
     # Rows to begin with -----------------------------------------------------------------------------------------------
 
-    def _claimed(self) -> list[HalfSpace]:
+    def _claimed(self) -> list[BoundedRow]:
         """The rows of the claim; of a step that is not affine the sides of the region, too."""
         gaps = margins(self.dynamics.keep)
-        rows: list[HalfSpace] = []
+        rows: list[BoundedRow] = []
         if gaps:
             slopes, ends = self.forms.now(build.concat(*gaps))
             rows = [
@@ -135,13 +135,13 @@ class Admissible:
             ]
         return rows + (self._sides() if self.dynamics.bends else [])
 
-    def _sides(self) -> list[HalfSpace]:
+    def _sides(self) -> list[BoundedRow]:
         low, high = self.region.ranges()
         unit = np.eye(self.found.size)
         ends = np.hstack([high.max(axis=0), -low.min(axis=0)]).tolist()
         return list(zip(np.vstack([unit, -unit]), ends, strict=True))
 
-    def _turned(self) -> list[HalfSpace]:
+    def _turned(self) -> list[BoundedRow]:
         """Directions in which the loop only turns and shrinks, with ends far out, so that sets are not needlessly long.
 
         A loop that is a line shrinks them into themselves; of others what they were before has to be looked at.
@@ -169,7 +169,7 @@ class Admissible:
 
     # Closing ----------------------------------------------------------------------------------------------------------
 
-    def _close(self, waiting: Sequence[HalfSpace]) -> None:
+    def _close(self, waiting: Sequence[BoundedRow]) -> None:
         """Add rows and what they were before, step by step, until all that is left follows from those at hand."""
         for _ in range(MAX_DEPTH):
             fresh = [(row, end) for row, end in waiting if self._is_new(row, end)]
@@ -194,7 +194,7 @@ class Admissible:
         self.found.add(row, end)
         return True
 
-    def _before(self, rows: Sequence[HalfSpace]) -> list[HalfSpace]:
+    def _before(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
         """What the rows were one step before, with some of the room to the centre taken away."""
         slopes, rest = self.forms.after(np.array([row for row, _ in rows]))
         made = []
@@ -207,7 +207,7 @@ class Admissible:
             ]
         return made
 
-    def _open_sides(self) -> list[HalfSpace]:
+    def _open_sides(self) -> list[BoundedRow]:
         """Rows for the sides on which the set has no end."""
         unit = np.eye(self.found.size)
         sides = [row for row in np.vstack([unit, -unit]) if np.isinf(self.found.most(row))]
@@ -223,14 +223,14 @@ class Admissible:
         return np.array([-low - room, high + room])
 
 
-def _has_ends(rows: Sequence[HalfSpace], size: int) -> bool:
+def _has_ends(rows: Sequence[BoundedRow], size: int) -> bool:
     """Whether rows that are given on both sides limit every component."""
     short = [_short(row, end)[0] for row, end in rows]
     both = [row for row in short if any(np.array_equal(row, -other) for other in short)]
     return bool(both) and int(np.linalg.matrix_rank(np.array(both))) == size
 
 
-def _short(row: Floats, end: float) -> HalfSpace:
+def _short(row: Floats, end: float) -> BoundedRow:
     """A row with a largest coefficient of 1, in short numbers."""
     largest = float(np.abs(row).max(initial=0.0))
     if largest == 0:
@@ -238,7 +238,7 @@ def _short(row: Floats, end: float) -> HalfSpace:
     return np.round(row / largest * 2**ROW_BITS) / 2**ROW_BITS, end / largest
 
 
-def _cells(found: HalfSpaces, box: Floats, labels: Labels) -> TemplateSets:
+def _cells(found: RowSet, box: Floats, labels: Labels) -> TemplateSets:
     """Half-spaces and the box around them as cells, with one direction for a row and its opposite."""
     n = found.size
     ends: dict[bytes, tuple[Floats, list[float]]] = {
