@@ -239,6 +239,13 @@ def _(scene: Scene) -> None:
 
 # 3 Unknown says what is known -----------------------------------------------------------------------------------------
 
+DISC = """vernal = 1
+parameters.w = 1
+init = { x = "[-w, w]", y = "[-w, w]", where = ["x*x + y*y <= 1"] }
+state = { x = "real", y = "real" }
+environment.next = { x = "x + y/8", y = "y - x/8" }
+properties.low = "G[0,12] (x + y <= 1.62)"
+"""
 AT_THE_EDGE = [
     ("x' = clip(x + 0.2 + 0.01*sin(x), -1, 0.6)", "[-1, 0.6]", "G[0,10] (x <= 0.6)"),
     ("x' = x", "[-9, 9]", "sigmoid(x) < 1"),
@@ -292,6 +299,20 @@ def _(scene: Scene) -> None:
     assert result.verdict is vn.UNKNOWN
     assert any("is proven, x + y <= 1.62 was asked" in note for note in result.notes), result.notes
     assert any("seconds" in name for name in result.statistics), result.statistics
+
+
+@entry(3, "unknown is a page: what is proven, a line for each engine, commands that work")
+def _(scene: Scene) -> None:
+    file = scene.folder / "disc.toml"
+    file.write_text(DISC, "utf-8")
+    code, said = scene.command("check", str(file), "--timeout", "2")
+    assert code == 5
+    lines = [line.strip() for line in said.splitlines()]
+    assert any(re.fullmatch(r"proven: x \+ y <= \S+, where x \+ y <= 1.62 was asked", line) for line in lines), said
+    assert any(re.fullmatch(r"falsify +\S+ s  batched simulation .*; no violation found in .*", line) for line in lines)
+    (smaller,) = [line for line in lines if "--set w=0.1" in line]
+    assert smaller.startswith(f"vernal check {file} --property low --timeout 2 --set w=0.1    # ")
+    assert scene.command("check", str(file), "--property", "low", "--set", "w=0.1")[0] == 0
 
 
 @entry(3, "a range note where a range can be left, and only there")

@@ -104,6 +104,19 @@ INSTANCES = """net.onnx,query.vnnlib,10
 "[('f', 'net.onnx')]",query.vnnlib,2.5
 net.nnet,query.vnnlib
 """
+LAYERS = """activations: {1: Tanh, 2: Linear}
+offsets:
+  1: [0.5, -1.25]
+  2: [0.75, 0.0]
+weights:
+  1:
+  - [1.0, 2.0]
+  - [-0.5, 0.25]
+  2:
+  - [1.0, -1.0]
+  - - 0.5
+    - 1e-3
+"""
 PREDICATES = 'predicates = ["at <= 1", "light[0]", "mood == GLAD", "at + 1 < 3 | light[1]"]\n'
 JANI_PREDICATES = """[{"op": "≤", "left": "at", "right": 1},
  {"op": "<", "left": {"op": "+", "left": "at", "right": 1}, "right": 3}]
@@ -185,11 +198,27 @@ def _networks(folder: Path) -> dict[str, Sequence[Path]]:
         "gz": [packed],
         "nnet": [folder / "net.nnet"],
         "h5": [folder / "net.h5"],
+        "mat": _matlab(folder),
+        "yml": [_written(folder, "net.yml", LAYERS)],
     }
     with zipfile.ZipFile(saved[0]) as archive:
         (folder / "policy.pth").write_bytes(archive.read("policy.pth"))
     others = {"keras": [folder / "net.keras"], "zip": saved, "pkl": [statistics], "pth": [folder / "policy.pth"]}
     return {**kept, **others}
+
+
+def _matlab(folder: Path) -> list[Path]:
+    """Two layers as cells, plain and compressed."""
+    import scipy.io
+
+    chance, made = np.random.default_rng(0), {}
+    for name, shapes in (("W", [(6, 2), (2, 6)]), ("b", [(6, 1), (2, 1)])):
+        made[name] = np.empty((1, 2), dtype=object)
+        made[name][0, :] = [chance.normal(size=shape) for shape in shapes]
+    files = [folder / "net.mat", folder / "packed.mat"]
+    for file, packed in zip(files, (False, True), strict=True):
+        scipy.io.savemat(file, {**made, "act_fcns": np.array(["relu", "linear"])}, do_compression=packed)
+    return files
 
 
 def _with_data(folder: Path) -> Path:

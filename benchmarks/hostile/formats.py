@@ -83,6 +83,8 @@ def _networks(seeds: FormatSeeds) -> dict[str, Format]:
         "ONNX": Format(found["onnx"], mutated, _read_network),
         "ONNX, compressed (.gz)": Format(found["gz"], packed, _read_network),
         "NNet": Format(found["nnet"], mutated, _read_network),
+        "MATLAB (.mat)": Format(found["mat"], mutated, _read_network),
+        "YAML (.yml)": Format(found["yml"], mutated, _read_network),
         "Keras (.h5)": Format(found["h5"], mutated, _read_network),
         "Keras (.keras)": Format(found["keras"], mutated, _read_network),
         "stable-baselines3 (.zip)": Format(found["zip"], either(mutated, changed_members), _read_network),

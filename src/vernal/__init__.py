@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from vernal.model.functions import atan, cos, erf, exp, expm1, log, log1p, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
+    from vernal.plugins.sb3_callback import verdict_callback
+    from vernal.queries.public_faults import faults
     from vernal.queries.public_sweep import sweep
     from vernal.report.abstraction_file import write_abstraction
     from vernal.report.explanation import explain
@@ -128,6 +130,8 @@ _HOMES = {
         "tanh",
     ],
     "vernal.model.network": ["Network"],
+    "vernal.plugins.sb3_callback": ["verdict_callback"],
+    "vernal.queries.public_faults": ["faults"],
     "vernal.queries.public_sweep": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
     "vernal.report.explanation": ["explain"],
@@ -168,6 +172,7 @@ __all__ = [
     "exp",
     "explain",
     "expm1",
+    "faults",
     "floor",
     "from_sb3",
     "from_torch",
@@ -197,6 +202,7 @@ __all__ = [
     "sweep",
     "tan",
     "tanh",
+    "verdict_callback",
     "when",
     "worlds",
     "write_abstraction",
@@ -244,6 +250,7 @@ HOOKS.update(
         for module, names in {
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
+            "vernal.report.fault_table": ["faults_text", "show_faults"],
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
             "vernal.report.reach_table": ["frame_sets", "show_sets", "write_sets"],

@@ -23,6 +23,7 @@ COMMANDS = (
     "sweep",
     "reach",
     "replay",
+    "faults",
     "simulate",
     "explain",
     "convert",

@@ -13,10 +13,12 @@ from tests.logic.formulas import ALL, LITERALS, LTL, P, Path, Q, bound, formulas
 from tests.loops import closed_loop
 from tests.loops import formula as random_formula
 from vernal.errors import UnsupportedFormula
-from vernal.logic.formula import ALL_TIME, Always, Eventually, Formula, Next, Not, Or, Until, Weak
+from vernal.logic.formula import ALL_TIME, Always, Atom, Eventually, Formula, Next, Not, Or, Until, Weak
 from vernal.logic.normal import horizon, is_ctl
 from vernal.logic.progress import FALSE, TRUE, Later, Obligation, Obligations, on_paths
+from vernal.logic.residual import residual
 from vernal.logic.semantics import evaluate
+from vernal.model import build
 from vernal.model.expr import Expr
 
 BOUNDED = formulas(st.sampled_from(LITERALS), [None], unbounded=False, most=2, leaves=5)
@@ -184,3 +186,19 @@ def test_constants_close_at_once() -> None:
     assert table.of(Not(LITERALS[2])) == FALSE
     assert table.of(Next(Not(LITERALS[2]), 3)) == FALSE
     assert table.of(Next(LITERALS[2], 3)) not in (TRUE, FALSE)  # there has to be a third step
+
+
+@given(formula=LTL, path=paths(lasso=True) | paths(lasso=False).filter(lambda path: len(path.values) > 1))
+def test_the_residual_is_what_is_left_after_the_first_position(formula: Formula, path: Path) -> None:
+    left = residual(formula, lambda atom: path.truth(atom, 0))
+    assert naive(formula, path) is naive(left, path, 1)
+
+
+def test_the_residual_keeps_the_form_of_a_claim() -> None:
+    p = Atom(P)
+    assert residual(Always(p, bound(0, 5)), lambda _: True) == Always(p, bound(0, 4))
+    assert residual(Until(p, p, bound(2, 5)), lambda _: True) == Until(p, p, bound(1, 4))
+    assert residual(Next(p, 3), lambda _: False) == Next(p, 2)
+    assert residual(Always(p), lambda _: False) == Atom(build.FALSE)
+    with pytest.raises(UnsupportedFormula):
+        residual(Always(p, quantifier=ALL), lambda _: True)

@@ -21,7 +21,7 @@ def test_what_holds_says_how_far_and_by_how_much() -> None:
 def test_the_unknown_says_why_and_what_is_known() -> None:
     assert verdict_line(samples.unknown()) == "unknown   warm: AF T > 30  (auto, 60 s)"
     assert [line.strip() for line in details(samples.unknown())] == [
-        "reason: timeout after 60 s; try a longer --timeout",
+        "reason: timeout after 60 s",
         "proven: holds up to step 4",
     ]
 

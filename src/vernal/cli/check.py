@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -18,6 +18,7 @@ from vernal.cli.abstractions import AbstractionFiles, with_abstraction
 from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
 from vernal.cli.invocation import command_line
+from vernal.cli.next_commands import GivenOptions, as_command, given_options
 from vernal.cli.options import (
     AllowOutside,
     Asked,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from vernal.engines.check import Keep
     from vernal.evidence.result import Result
     from vernal.logic.task import Task
+    from vernal.report.next_steps import Adviser
     from vernal.run.budget import Budget
 
 EXAMPLES = """\b
@@ -66,6 +68,7 @@ Exit code: 2 on bad input, else 10 if any property is violated, else 5 if any is
 @limited
 @with_abstraction
 def check(
+    context: typer.Context,
     task: TaskFile,
     property: Properties = None,
     spec: Specs = None,
@@ -106,7 +109,7 @@ def check(
     refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal, *abstractions.files))
     outputs = Outputs(json, trace, report, quiet, abstractions)
     asked = questions(loaded, asked_names(loaded, property), spec)
-    raise typer.Exit(Invocation(loaded, asked, limits, outputs).go())
+    raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context)).go())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +147,20 @@ class Invocation:
     asked: Sequence[Asked]
     limits: Limits
     outputs: Outputs
+    given: GivenOptions  # in the command line
     results: list[Result] = field(default_factory=list)
 
     @property
     def options(self) -> dict[str, object]:
         """Of the engine: those given, and what the files need."""
         return {**self.limits.options, **self.outputs.abstractions.options}
+
+    @cached_property
+    def adviser(self) -> Adviser:
+        """Says what to try after unknown answers."""
+        from vernal.report.next_steps import Adviser
+
+        return Adviser(partial(as_command, self.given))
 
     def go(self) -> int:
         """Answer one after the other, then write what was asked for."""
@@ -184,6 +195,7 @@ class Invocation:
         """Keep a result, then print it."""
         from vernal.report.text import result_text
 
+        result = self.adviser.advised(result)
         self.results.append(result)
         stream = self.outputs.stream
         look = {"colour": colourful(stream), "wrap": stream.isatty(), "trace": not self.outputs.quiet}

@@ -42,6 +42,9 @@ def supports(
         bool, _flag("serialise-assignments", "Whether assignments can be written as tensors.")
     ] = False,
     unsat_proofs: Annotated[bool, _flag("unsat-proofs", "Whether unsat comes with a proof.")] = False,
+    network_formats: Annotated[
+        bool, _flag("network-formats", "Suffixes of network files (no word of the standard).")
+    ] = False,
 ) -> None:
     """Say which network queries `vernal verify` supports; without an option, everything under its name."""
     asked = {name.replace("_", "-") for name, wanted in locals().items() if wanted}
@@ -57,6 +60,7 @@ def capabilities() -> dict[str, list[str]]:
     """What the reader and the engines support, by the standard's names."""
     from onnx.defs import onnx_opset_version
 
+    from vernal.formats.networks import READERS
     from vernal.formats.onnx.ops import OPERATORS
     from vernal.formats.onnx.reader import OLDEST_OPSET
     from vernal.formats.vnnlib.reader import VERSIONS
@@ -75,4 +79,5 @@ def capabilities() -> dict[str, list[str]]:
         "optimised-disjunctive-reasoning": ["true"],
         "serialise-assignments": ["false"],
         "unsat-proofs": ["false"],
+        "network-formats": list(READERS),
     }

@@ -73,10 +73,10 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
             return _violated(question, known, final)
         case FailingState():
             return _fails(question, known, final)
-    return _left_open(question, known, *_weaker(question, known, final))
+    return _left_open(question, known, _weaker(question, known, final))
 
 
-def _left_open(question: Question, known: Open, *notes: str) -> Result:
+def _left_open(question: Question, known: Open, weaker: str | None = None) -> Result:
     return Result(
         str(question.formula),
         UNKNOWN,
@@ -85,19 +85,20 @@ def _left_open(question: Question, known: Open, *notes: str) -> Result:
         reason=known.reason,
         proven_steps=known.proven_steps,
         proven_time=known.proven_time,
-        notes=(*known.notes, *notes),
+        notes=known.notes if weaker is None else (*known.notes, weaker),
         statistics=known.statistics,
+        tried=known.tried,
+        weaker=weaker,
     )
 
 
-def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
+def _weaker(question: Question, known: Open, budget: Budget) -> str | None:
     """What is proven in the place of a claim of all paths that stays open."""
     if question.claim.mentions_some:
-        return []
+        return None
     moment = budget.part(1.0, min(WEAKER_SECONDS, WEAKER_SHARE * budget.elapsed))
     found = best_margin(question, moment) if question.time is Time.STEPS else -math.inf
-    said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
-    return [] if said is None else [said]
+    return in_words(question, max(found, -math.inf if known.margin is None else known.margin))
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from functools import partial
 from vernal.engines.base import Engine, guarded
 from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Statistics
-from vernal.evidence.result import EngineFailure
+from vernal.evidence.result import EngineAttempt, EngineFailure
 from vernal.interpret.numbers.memory_room import BEYOND, EXHAUSTED
 from vernal.logic.question import Question
 from vernal.logic.times import Time
@@ -21,6 +21,7 @@ TELLING_SECONDS, MAX_SLOWDOWN = 0.02, 4.0  # after which a slowdown can be told,
 WORTH_SAYING = 0.05  # seconds of an engine
 HINT = "try "  # how parts of a reason begin that are none
 MOST_SECONDS = 1e6  # that an engine plans with where there is no limit
+UNFINISHED = "not finished"  # of an engine that only ran out of time
 UNSUPPORTED = "not supported"  # how reasons begin that say nothing of the question
 
 
@@ -182,6 +183,7 @@ class Attempts:
             statistics=self._statistics(),
             notes=tuple(dict.fromkeys(note for known in left_open for note in known.notes)),
             failed=self.failed,
+            tried=tried(self.turns),
         )
 
     def _statistics(self) -> Statistics:
@@ -203,15 +205,28 @@ def by_engine(turns: Iterable[Turned]) -> dict[str, list[Turned]]:
     return made
 
 
+def tried(turns: Sequence[Turned]) -> tuple[EngineAttempt, ...]:
+    """Each engine once: the seconds of all of its turns, and its best reason."""
+    return tuple(
+        EngineAttempt(name, round(sum(turn.seconds for turn in own), 3), "; ".join(_best(own).said) or UNFINISHED)
+        for name, own in by_engine(turns).items()
+    )
+
+
+def _best(turns: Sequence[Turned]) -> Turned:
+    """The turn of an engine whose reason says most, the last of several."""
+    return max(reversed(turns), key=lambda turn: turn.weight)
+
+
 def reasons(turns: Sequence[Turned]) -> list[str]:
     """Each engine once with its best reason and its seconds, and one hint: that of the engine that tried longest.
 
     That an engine does not take such claims is said only where nobody says more.
     """
     asked = by_engine(turns)
-    best = [max(reversed(own), key=lambda turn: turn.weight) for own in asked.values()]
+    best = [_best(own) for own in asked.values()]
     telling = [turn for turn in best if turn.weight[0]] or best
-    said = [f"{_who(asked[turn.known.engine])}: {'; '.join(turn.said) or 'not finished'}" for turn in telling]
+    said = [f"{_who(asked[turn.known.engine])}: {'; '.join(turn.said) or UNFINISHED}" for turn in telling]
     hints = [turn.hint for turn in sorted(telling, key=lambda turn: turn.seconds) if turn.hint is not None]
     return said + hints[-1:]
 

@@ -20,7 +20,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
-from vernal.evidence.result import Assurance, EngineFailure
+from vernal.evidence.result import Assurance, EngineAttempt, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question
@@ -50,6 +50,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "statistics": record_fields.counts,
     "notes": record_fields.texts,
     "failed": lambda value: tuple(EngineFailure(*one) for one in record_fields.pairs(value)),
+    "tried": lambda value: tuple(EngineAttempt(*one) for one in record_fields.attempts(value)),
     "direction": Direction.__getitem__,
     "subject": Subject.__getitem__,
     "assurance": Assurance.__getitem__,
@@ -86,6 +87,8 @@ def _plain(value: object, system: Model) -> object:
             return value.name
         case EngineFailure():
             return [value.engine, value.exception]
+        case EngineAttempt():
+            return [value.engine, value.seconds, value.outcome]
         case tuple():
             return [_plain(each, system) for each in value]
         case float() if not math.isfinite(value):
@@ -111,7 +114,7 @@ def is_decided(outcome: Record) -> bool:
 
 def _read(data: Record, system: Model) -> Known:
     kind = KINDS[data["kind"]]
-    whole = {"failed": [], "seen": None, "stays_inside": False, **data}  # which older records do not have
+    whole = {"failed": [], "tried": [], "seen": None, "stays_inside": False, **data}  # which older records do not have
     return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
 

@@ -15,7 +15,7 @@ from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.neural import NeuralAbstraction
-from vernal.evidence.result import Assurance, EngineFailure
+from vernal.evidence.result import Assurance, EngineAttempt, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
 
@@ -104,6 +104,7 @@ class Open(Knowledge):
     proven_steps: int | None = None
     proven_time: float | None = None  # of a claim in continuous time: until when it is proven
     margin: float | None = None  # a lower bound over all paths, below zero
+    tried: tuple[EngineAttempt, ...] = ()  # where several engines were asked: what became of each
 
 
 Known = Proof | Counterexample | FailingState | Open

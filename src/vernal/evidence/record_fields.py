@@ -61,6 +61,13 @@ def pairs(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple((first, second) for first, second in found)
 
 
+def attempts(value: Any) -> tuple[tuple[str, float, str], ...]:
+    """A list of engines, each with its seconds and what became of it."""
+    if not isinstance(value, list | tuple) or any(not isinstance(one, list | tuple) or len(one) != 3 for one in value):
+        raise _not("a list of engines, seconds and reasons", value)
+    return tuple((text(engine), number(seconds) or 0.0, text(outcome)) for engine, seconds, outcome in value)
+
+
 def texts(value: Any) -> tuple[str, ...]:
     """A list of texts."""
     if not isinstance(value, list | tuple):

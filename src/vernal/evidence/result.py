@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
-from vernal.evidence.reach import Reach
+from vernal.evidence.reach import Reach, rounded_down
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, Portable
@@ -65,6 +65,23 @@ class EngineFailure(Portable):
 
 
 @dataclass(frozen=True)
+class EngineAttempt(Portable):
+    """What became of one engine that left a question open: how long it was asked, and what stopped it."""
+
+    engine: str
+    seconds: float
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Suggestion(Portable):
+    """A command to copy, or a call in Python, that may decide what stayed open; and why it may."""
+
+    command: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Result(Portable):
     """The answer to one question."""
 
@@ -88,6 +105,9 @@ class Result(Portable):
     time: float | None = None  # with violated, in continuous time: when the violation shows
     abstraction: Any = None  # that it rests on, where it was asked for: a FiniteAbstraction or a NeuralAbstraction
     failed: tuple[EngineFailure, ...] = ()  # engines of `auto` that ended in an error; each has a note, too
+    tried: tuple[EngineAttempt, ...] = ()  # with unknown: the engines of `auto`, in the order they were asked
+    weaker: str | None = None  # with unknown: what is proven in the place of the claim; it is a note, too
+    suggestions: tuple[Suggestion, ...] | None = None  # with unknown: what to try; None where nobody looked yet
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
     def __post_init__(self) -> None:
@@ -99,6 +119,22 @@ class Result(Portable):
     def scope(self) -> str | None:
         """How far a proof reaches, in words."""
         return None if self.reach is None else "; ".join(map(str, filter(None, (self.reach, self.proviso))))
+
+    @builtins.property
+    def proven(self) -> str | None:
+        """With unknown: the best that is proven all the same, in one line."""
+        until = None if self.proven_time is None else f"holds until t = {rounded_down(self.proven_time)}"
+        steps = None if self.proven_steps is None else f"holds up to step {self.proven_steps}"
+        weaker = None if self.weaker is None else self.weaker.replace(" is proven, ", ", where ")
+        said = [part for part in (steps, until, weaker) if part]
+        return "; ".join(said) if said and self.verdict is UNKNOWN else None
+
+    @builtins.property
+    def attempts(self) -> tuple[EngineAttempt, ...]:
+        """With unknown: what became of every engine that was asked."""
+        if self.tried or self.verdict is not UNKNOWN:
+            return self.tried
+        return (EngineAttempt(self.engine, self.seconds, self.reason or "nothing was tried"),)
 
     @builtins.property
     def trace(self) -> Trace | MaybeNone:

@@ -26,7 +26,7 @@ from vernal.run.budget import Budget
 
 MAX_TIGHTENING_STEPS = 8  # steps after which ends are taken to be as good as they get
 OF_SOME = "not supported by this engine: a claim of some path"  # that paths exist is another question
-NOTHING = "exact ends of values settle no atom of the claim"
+NOTHING = "the claim does not follow from the least and greatest values of clip, min, max, tanh and the like"
 
 
 @dataclass(frozen=True)

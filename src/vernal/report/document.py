@@ -11,13 +11,15 @@ from typing import Any
 from vernal.evidence.codec import PAYLOADS, encoded
 from vernal.evidence.document_head import exact_number, head
 from vernal.evidence.reach import UntilTime
-from vernal.evidence.result import Result
+from vernal.evidence.result import EngineAttempt, Result
 from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.queries.sweep import SweepRow
+from vernal.report.attempt_words import method
+from vernal.report.next_steps import suggestions
 
-SCHEMAS = ("result", "sweep", "reach", "trace", "task", "automaton")
+SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "task", "automaton")
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
@@ -34,7 +36,10 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "verdict": result.verdict.value,
         "scope": result.scope,
         "reason": result.reason,
+        "proven": result.proven,
         "proven_steps": result.proven_steps,
+        "tried": [_attempt(one) for one in result.attempts],
+        "try": [{"command": one.command, "why": one.why} for one in suggestions(result)],
         "assurance": None if result.assurance is None else str(result.assurance),
         "margin": _finite(result.margin),
         "vacuous": result.vacuous,
@@ -47,6 +52,11 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         **{key: shown.get(key) for key in PAYLOADS},
         **(_times(result) if task.model.motion.time is Time.SECONDS else {}),
     }
+
+
+def _attempt(one: EngineAttempt) -> dict[str, Any]:
+    """One engine that left the question open: what it tried, for how long, and what stopped it."""
+    return {"engine": one.engine, "method": method(one.engine), "seconds": one.seconds, "outcome": one.outcome}
 
 
 def _times(result: Result) -> dict[str, Any]:
@@ -117,13 +127,21 @@ def _task_schema() -> dict[str, Any]:
 
     from vernal.formats.task.schema import TaskTable
 
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
     made = msgspec.json.schema(TaskTable)
     tables = made["$defs"]
-    tables["TaskTable"]["required"] = ["vernal"]
-    tables["TaskTable"]["anyOf"] = [{"required": ["state", "init"]}, {"required": ["world"]}]
+    top = tables.pop("TaskTable")  # not referred to: editors find a misspelt table at its line only at the top itself
     del tables["AgentTable"]["required"]  # a world may say the rest
-    return {**title, **made}
+    _place_unknown_names([top, tables])
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
+    return {**top, **title, "required": ["vernal"], "$defs": tables}
+
+
+def _place_unknown_names(part: Any) -> None:
+    """Where no other names are allowed, the entry of such a name is wrong and not the table that it is in."""
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _place_unknown_names(inner)
+    if isinstance(part, dict) and part.get("additionalProperties") is False:
+        part["additionalProperties"] = {"not": {"title": "a name that is not known here"}}
 
 
 def _automaton_schema() -> dict[str, Any]:

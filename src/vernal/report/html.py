@@ -9,16 +9,17 @@ from string import Template
 
 from vernal.evidence.document_head import exact_number, version
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.logic.task import Task
 from vernal.printable import MAX_FORMULA, shortened
+from vernal.report.attempt_words import stopped_by
 from vernal.report.invariants import counted_sets, set_words
 from vernal.report.markup import escape, folded
 from vernal.report.slider import with_slider
 from vernal.report.tables import reach, seconds, trace_columns
 from vernal.report.text import VACUOUS
+from vernal.report.unknown_page import unknown_parts
 from vernal.report.values import number
 
 PAGE = Template("""<!doctype html>
@@ -64,10 +65,11 @@ FormulaWords = Callable[[Result], str | None]  # a formula in words, where there
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is drawn of one result, as HTML: its trace, or where there is none what is reachable; and its invariant."""
+    """What is shown of one result, as HTML: its trace, or what is reachable; its invariant; which decisions failed."""
 
     paths: Sequence[str] = ()
     invariant: Sequence[str] = ()
+    faults: str = ""  # a table of the decisions along its trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,11 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     parts.append(f"<p><code>{escape(result.formula)}</code></p>")
     parts += [f"<p>{escape(shortened(said[:1].upper() + said[1:]))}.</p>"] if said else []
     parts += [f'<p class="note">{escape(line)}</p>' for line in _remarks(result)]
+    parts += unknown_parts(result)
     drawn = "\n".join(_figures(pictures.paths))
     parts.append(drawn if result.trace is None else with_slider(result.trace, drawn, _trace(result.trace)))
+    if pictures.faults:
+        parts += ["<h3>Which decision was wrong</h3>", pictures.faults]
     if result.invariant is not None:
         parts += [*_figures(pictures.invariant), _invariant(result.invariant)]
     parts += _statistics(result)
@@ -167,15 +172,12 @@ def _invariant(invariant: Invariant) -> str:
 
 
 def _remarks(result: Result) -> list[str]:
-    remarks = [f"Reason: {result.reason}"] if result.reason else []
+    remarks = [f"Reason: {stopped_by(result)}."] if result.reason else []
     remarks += [f"Margin: {number(result.margin)}."] if result.margin is not None else []
-    if result.proven_steps is not None:
-        remarks.append(f"Proven up to step {result.proven_steps}.")
-    if result.proven_time is not None:
-        remarks.append(f"Proven until t = {rounded_down(result.proven_time)}.")
+    remarks += [f"Proven: {result.proven}."] if result.proven is not None else []
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         remarks.append(f"Vacuous: {VACUOUS}")
-    return remarks + [f"Note: {note}" for note in result.notes]
+    return remarks + [f"Note: {note}" for note in result.notes if note != result.weaker]
 
 
 def _statistics(result: Result) -> list[str]:

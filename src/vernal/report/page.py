@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,9 +21,11 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.logic.words import words
 from vernal.printable import MAX_FORMULA, shortened
+from vernal.queries.faults import Faults
 from vernal.report.document import document, dump
 from vernal.report.drawing import Drawing, Picture, no_picture
 from vernal.report.evidence_pictures import PICTURES
+from vernal.report.fault_table import show_faults
 from vernal.report.flow_pictures import flow_pictures
 from vernal.report.frames import coloured, html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
@@ -34,8 +36,9 @@ from vernal.report.reach_table import reach_notes
 from vernal.report.slider import with_slider
 from vernal.report.subject import formula_of, task_of, trace_formula
 from vernal.report.tables import Column, reach, seconds, trace_columns
-from vernal.report.text import details
+from vernal.report.text import remarks
 from vernal.report.tubes import sets_svg
+from vernal.report.unknown_page import unknown_parts
 from vernal.report.values import number
 from vernal.run.budget import Budget
 from vernal.run.output import write_text
@@ -52,6 +55,7 @@ class Answered:
 
     result: Result
     formula: Formula
+    faults: Faults | None = None  # of its trace, where they were asked for
 
 
 def report_page(
@@ -78,6 +82,11 @@ def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list
 
 
 def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
+    drawn = _drawn(task, one, drawing)
+    return drawn if one.faults is None else replace(drawn, faults=show_faults(one.faults))
+
+
+def _drawn(task: Task, one: Answered, drawing: Drawing) -> Pictures:
     result, shown = one.result, one.result.evidence
     makers: list[Picture] = [] if shown is None else [*PICTURES[shown.kind].in_report(result, one.formula)]
     if isinstance(shown, Invariant):  # it is drawn beside its numbers, after what is reachable
@@ -144,7 +153,7 @@ def show_result(result: Result) -> str:
     }
     head = f"<p>{coloured(result.verdict)} <code>{escape(shortened(result.formula, MAX_FORMULA))}</code></p>"
     table = html_table([Column(title, [cell]) for title, cell in row.items() if cell])
-    said = html_lines([line.strip() for line in details(result)])
+    said = html_lines(remarks(result)) + "".join(unknown_parts(result))
     return head + table + said + ("" if result.trace is None else show_trace(result.trace))
 
 

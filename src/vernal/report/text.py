@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from vernal.evidence.reach import rounded_down
-from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
+from vernal.evidence.result import HOLDS, UNKNOWN, EngineAttempt, Result, Verdict
 from vernal.printable import MAX_FORMULA, printable, shortened
+from vernal.report.attempt_words import attempt_words, stopped_by
 from vernal.report.invariants import invariant_words
+from vernal.report.next_steps import suggestions
 from vernal.report.tables import WIDTH, reach, seconds, trace_table
 from vernal.report.values import number
 
@@ -38,19 +39,35 @@ def _how(result: Result) -> str:
 
 
 def details(result: Result, *, wrap: int | None = None) -> list[str]:
-    """The lines below the verdict: why unknown, what was proven all the same, vacuity, notes; wrapped if asked."""
-    lines = [f"reason: {result.reason}"] if result.reason else []
-    proven = f"holds up to step {result.proven_steps}"
-    if result.verdict not in (HOLDS, VIOLATED) and result.proven_steps is not None and proven not in str(result.reason):
-        lines.append(f"proven: {proven}")
-    if result.verdict not in (HOLDS, VIOLATED) and result.proven_time is not None:
-        lines.append(f"proven: holds until t = {rounded_down(result.proven_time)}")
+    """The lines below the verdict: of an unknown all that is known, vacuity, the invariant, notes; wrapped if asked."""
+    tried = unknown_lines(result, wrap) if result.verdict is UNKNOWN else []
+    return [_indented(line, wrap) for line in remarks(result)] + tried
+
+
+def remarks(result: Result) -> list[str]:
+    """What stopped the search, what is proven all the same, vacuity, the invariant, notes."""
+    lines = [f"reason: {stopped_by(result)}"] if result.reason else []
+    lines += [] if result.proven is None else [f"proven: {result.proven}"]
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         lines.append(f"vacuous: {VACUOUS}")
     if result.invariant is not None:
         lines.append(f"invariant: {invariant_words(result.invariant)}")
-    lines += [f"note: {note}" for note in result.notes]
-    return [_indented(line, wrap) for line in lines]
+    return lines + [f"note: {note}" for note in result.notes if note != result.weaker]
+
+
+def unknown_lines(result: Result, wrap: int | None = None) -> list[str]:
+    """A line for each engine that was tried, and commands to copy."""
+    lines = [MARGIN + "tried:"] * bool(result.tried)
+    lines += [_indented(f"  {attempt_line(one, result)}", wrap) for one in result.tried]
+    said = suggestions(result)
+    lines += [MARGIN + "try:"] * bool(said)
+    return lines + [f"{MARGIN}  {one.command}    # {one.why}" for one in said]
+
+
+def attempt_line(attempt: EngineAttempt, result: Result) -> str:
+    """`paths    1.8 s  all paths by sets of states; not finished`, below those of the other engines."""
+    width = max(len(one.engine) for one in result.tried)
+    return f"{attempt.engine:<{width}}  {seconds(attempt.seconds):>6}  {attempt_words(attempt)}"
 
 
 def _indented(line: str, wrap: int | None) -> str:

@@ -262,6 +262,9 @@ class InvariantSearch:
             return
         start = self._start(template)
         self._tell("boxes of a grid")
+        if not len(start):  # no path comes to where the claim begins
+            yield Proposal("boxes of a grid", start)
+            return
         spread = self.samples.spread()
         for number, count in enumerate(RESOLUTIONS):
             grid = grid_of(spread / count, self.dynamics.whole)

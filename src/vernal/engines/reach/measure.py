@@ -31,10 +31,11 @@ def measured(expressions: Sequence[Expr], ask: BatchValues, slopes: Slopes = ())
 
 def hull(sort: Sort, values: Iterable[Value]) -> ReachedValue:
     """The least interval, or set of labels, around values of this sort."""
-    return _bounds(sort, values) if sort.is_number else _labels(sort, values)
+    return number_bounds(sort, values) if sort.is_number else _labels(sort, values)
 
 
-def _bounds(sort: Sort, values: Iterable[Value]) -> NumberBounds:
+def number_bounds(sort: Sort, values: Iterable[Value]) -> NumberBounds:
+    """The least interval around numbers."""
     lower, upper = np.inf, -np.inf
     for value in values:
         assert isinstance(value, Range)
@@ -77,7 +78,7 @@ def _polygon(
     sides = []
     for slope in slopes:
         total = weighted(expressions, slope)
-        sides.append((*slope, _bounds(total.sort, ask(total))))
+        sides.append((*slope, number_bounds(total.sort, ask(total))))
     return tuple(polygon(x, y, sides))
 
 

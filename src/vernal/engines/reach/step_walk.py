@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from vernal.engines.placement import device_for
-from vernal.engines.reach.measure import chosen_rows, measured
+from vernal.engines.reach.measure import chosen_rows, measured, number_bounds
 from vernal.engines.reach.reach_walk import ReachAsked
 from vernal.engines.reach.sets import NamedExpressions, ReachableSets, ReachedStep
 from vernal.engines.reach.space import BoundedSpace
@@ -23,15 +23,18 @@ from vernal.errors import InputError, Stopped
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.device import using
 from vernal.interpret.numbers.rounding import Mask
-from vernal.interpret.value_sets import Value
+from vernal.interpret.value_sets import Range, Value
 from vernal.logic.normal import horizon
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.graph import order, variables
 from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
+from vernal.sets.core.extrema import extent
 from vernal.sets.cutting import CuttingLimits, cut_until_decided
 from vernal.sets.halving import NO_WEIGHTS, Halving
 from vernal.sets.initial_boxes import initial_boxes
@@ -43,6 +46,7 @@ from vernal.sets.search import Search, Stage, nothing_before
 
 DEFAULT_STEPS = 20  # where neither the question nor a property of the task says how far
 DEFAULT_MAX_SETS = 1000  # of states at one stage, that are kept apart
+LINEAR = e.Const, e.Var, e.Add, e.Neg, e.Mul, e.Affine, e.Gather, e.Concat  # where a product has one varying factor
 INITIAL_BOXES = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
 
 
@@ -137,6 +141,7 @@ class Measuring:
     def __init__(self, walk: StepWalk, start: Levels) -> None:
         """`start`: bounds at the initial states, which have no rounding of a step in them."""
         self.walk, self.start = walk, start
+        self._every = np.ones(len(start.boxes), dtype=bool)
         self._here: list[tuple[Linear, Callable[[Expr], Expr]]] = []  # bounds over sets, and expressions as seen there
 
     def reached(self, stage: Stage, states: Position[Pieces]) -> None:
@@ -152,16 +157,32 @@ class Measuring:
     def passed(self, t: int) -> None:
         if not self._here:
             return
-        every = np.ones(len(self.start.boxes), dtype=bool)
-        ask = self._values if t else partial(_over, self.start, 0, every)
+        ask = self._values if t else self._at_start
         self.walk.add(measured(self.walk.expressions, ask))
         self._here = []
+
+    def _at_start(self, expression: Expr) -> Iterator[Value]:
+        """What an expression can be where paths begin: as the core says, where boxes have not its ends already."""
+        values, system = list(_over(self.start, 0, self._every, expression)), self.walk.system
+        if not expression.sort.is_number or is_affine(expression, system):
+            yield from values
+            return
+        known = number_bounds(expression.sort, values)
+        ends = extent(expression, system, known.lower, known.upper, self.walk.budget)
+        yield Range(*(np.array([end]) for end in ends))
 
     def _values(self, expression: Expr) -> Iterator[Value]:
         for linear, seen in self._here:
             self.walk.budget.check()
             node = seen(expression)
             yield linear.range(node) if node.sort.is_number else linear.value(node)
+
+
+def is_affine(expression: Expr, system: System) -> bool:
+    """Whether boxes have the ends of an expression: it is linear, and no constraint cuts the initial set."""
+    if system.init.where or not set(variables([expression])) <= set(system.step.state):
+        return False
+    return nonlinear_node([expression]) is None and all(isinstance(node, LINEAR) for node in order([expression]))
 
 
 def _seen(states: Position[Pieces], expression: Expr) -> Expr:

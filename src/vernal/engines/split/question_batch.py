@@ -52,7 +52,7 @@ def decide_together(
                 while not search.run(SLICE) and not (first and search.tally.traces):
                     pass
             finally:
-                found |= {places[number]: _decided(search, number) for number in answered(search)}
+                found |= {places[number]: _decided(search, number) for number in search.answered()}
             if first and search.tally.traces:
                 break
     return found
@@ -82,11 +82,3 @@ def families(questions: Sequence[Question], budget: Budget) -> list[Numbered]:
 
 def _decided(search: BoxSearch, number: int) -> Decided:
     return Decided(outcome(search, number), float(search.replays.seconds[number]))
-
-
-def answered(search: BoxSearch) -> list[int]:
-    """The questions that are refuted, or have no box that is open or left to exact arithmetic."""
-    open_questions = set(search.tally.given_up)
-    for part in (*search.stack, *search.tally.left):
-        open_questions.update(search.frame.question(part).tolist())
-    return [n for n in range(len(search.replays.questions)) if n in search.tally.traces or n not in open_questions]

@@ -139,6 +139,13 @@ class BoxSearch:
         """How many boxes of a question are left to exact arithmetic."""
         return sum(int((self.frame.question(part) == question).sum()) for part in self.tally.left)
 
+    def answered(self) -> list[int]:
+        """The questions that are refuted, or have no box that is open or left to exact arithmetic."""
+        pending = set(self.tally.given_up)
+        for part in (*self.stack, *self.tally.left):
+            pending.update(self.frame.question(part).tolist())
+        return [n for n in range(len(self.replays.questions)) if n in self.tally.traces or n not in pending]
+
     def run(self, seconds: float = inf) -> bool:
         """Work until every box is closed, left to exact arithmetic, or of a question that is answered.
 
