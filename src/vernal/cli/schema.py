@@ -18,7 +18,7 @@ def schema(
         ),
     ] = "result",
 ) -> None:
-    """Print the JSON Schema of results, sweeps, reach's sets, faults, traces, certificates, tasks or hybrid automata."""
+    """Print the JSON Schema of results, sweeps, reach's sets, faults, traces, certificates, tasks or automata."""
     from vernal.errors import NameUnknown, nearest
     from vernal.report.document import SCHEMAS, dump
     from vernal.report.document import schema as of
