@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 3.2  # of the picture, in inches
-LEAST = 1e-18  # a difference of zero is drawn there
+SMALLEST_DRAWN = 1e-18  # a difference of zero is drawn there
 
 
 def comparison_page(found: Comparison) -> str:
@@ -42,7 +42,9 @@ def _growth(found: Comparison) -> Figure:
     figure = new_figure((WIDTH, HEIGHT))
     axes = figure.subplots()
     for name, known in found.growth.items():
-        axes.plot(list(known), [max(value, LEAST) for value in known.values()], marker="o", markersize=3, label=name)
+        axes.plot(
+            list(known), [max(value, SMALLEST_DRAWN) for value in known.values()], marker="o", markersize=3, label=name
+        )
     axes.set_xscale("log")
     axes.set_yscale("log")
     for axis in (axes.xaxis, axes.yaxis):

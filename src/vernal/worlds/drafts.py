@@ -18,7 +18,7 @@ from vernal.interpret.numbers.rounding import Array
 from vernal.worlds.environments import environment
 
 RESETS = 1000  # from which starts are read off
-LARGEST = 1e6  # ends of a space beyond it are none
+MAX_SPACE_END = 1e6  # ends of a space beyond it are none
 NAMES = {
     "CartPole": ("x", "v", "theta", "omega"),
     "MountainCar": ("x", "v"),
@@ -81,7 +81,7 @@ def _acting(space: Any) -> Iterator[str]:
 
 
 def _clipped(place: int, low: float, high: float) -> str:
-    finite = abs(low) < LARGEST and abs(high) < LARGEST
+    finite = abs(low) < MAX_SPACE_END and abs(high) < MAX_SPACE_END
     return f"clip(out[{place}], {_short(low)}, {_short(high)})" if finite else f"out[{place}]"
 
 
@@ -90,7 +90,7 @@ def _starts(env: Any) -> Array:
 
 
 def _range(low: float, high: float) -> str:
-    return f" [{_short(low)}, {_short(high)}]" if abs(low) < LARGEST and abs(high) < LARGEST else ""
+    return f" [{_short(low)}, {_short(high)}]" if abs(low) < MAX_SPACE_END and abs(high) < MAX_SPACE_END else ""
 
 
 def _outward(low: float, high: float) -> tuple[str, str]:
