@@ -56,7 +56,7 @@ class Deviation:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class WorldComparison:
     """What was found: the largest deviation of each quantity in one step, how deviations grow, and starts outside."""
 
     task: str
@@ -106,7 +106,7 @@ def compare(
     seed: int = 0,
     agent: str | None = None,
     budget: Budget | None = None,
-) -> Comparison:
+) -> WorldComparison:
     """Compare a task (a file, a task, a system, a world by name) with an environment (of Gymnasium, or its id).
 
     A third of the runs takes random actions, a third holds extreme ones, and in a third every action is the one after
@@ -136,13 +136,13 @@ class _Walk:
         self.count = 0
         self.before: dict[str, float] = {}  # the state that the next action is taken in
 
-    def compared(self, runs: int, steps: int, seed: int) -> Comparison:
+    def compared(self, runs: int, steps: int, seed: int) -> WorldComparison:
         for run in range(runs):
             self._run(run, KINDS[run % len(KINDS)], steps, seed + run)
         link = self.link
         ordered = tuple(self.worst[name] for name in link.quantities if name in self.worst)
         outside = tuple(name for name, ends in self.starts.items() if not _starts_inside(link, name, ends))
-        return Comparison(
+        return WorldComparison(
             link.system.name, link.name, self.count, ordered, self.growth, self.starts, outside, self.skipped
         )
 
@@ -248,7 +248,7 @@ def _starts_inside(link: Linked, name: str, ends: tuple[float, float]) -> bool:
     return float(start.ends[0]) - slack <= ends[0] and ends[1] <= float(start.ends[1]) + slack
 
 
-def _lines(found: Comparison) -> Iterator[str]:
+def _lines(found: WorldComparison) -> Iterator[str]:
     """The answer for a terminal."""
     yield headline(found)
     yield aligned(deviation_columns(found), indent="  ")
@@ -261,13 +261,13 @@ def _lines(found: Comparison) -> Iterator[str]:
 GROWTH = "largest difference after so many steps, where nothing is put right:"
 
 
-def headline(found: Comparison) -> str:
+def headline(found: WorldComparison) -> str:
     """`cartpole and CartPole-v1 agree (1,200 transitions)`"""
     verdict = "agree" if found.agrees else "differ"
     return f"{found.task} and {found.environment} {verdict} ({found.transitions:,} transitions)"
 
 
-def deviation_columns(found: Comparison) -> list[Column]:
+def deviation_columns(found: WorldComparison) -> list[Column]:
     """The largest deviation of each quantity in one step, beside what rounding explains."""
     rows = found.deviations
     return [
@@ -281,14 +281,14 @@ def deviation_columns(found: Comparison) -> list[Column]:
     ]
 
 
-def growth_columns(found: Comparison) -> list[Column]:
+def growth_columns(found: WorldComparison) -> list[Column]:
     """How differences grow, by quantity and step."""
     steps = sorted({step for known in found.growth.values() for step in known})
     columns = [Column(str(step), [_after(found, name, step) for name in found.growth]) for step in steps]
     return [Column("quantity", list(found.growth), left=True), *columns]
 
 
-def remarks(found: Comparison) -> Iterator[str]:
+def remarks(found: WorldComparison) -> Iterator[str]:
     """Starts outside the initial set, and what could not be tried."""
     for name in found.outside:
         low, high = found.starts[name]
@@ -297,6 +297,6 @@ def remarks(found: Comparison) -> Iterator[str]:
         yield f"not tried: {found.skipped}"
 
 
-def _after(found: Comparison, name: str, step: int) -> str:
+def _after(found: WorldComparison, name: str, step: int) -> str:
     known = found.growth[name].get(step)
     return "" if known is None else f"{known:.2g}"

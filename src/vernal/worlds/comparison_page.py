@@ -9,7 +9,7 @@ from vernal.report.figures import WIDTH, draw_svg, new_figure
 from vernal.report.frames import html_lines, html_table
 from vernal.report.html import PAGE
 from vernal.report.markup import escape
-from vernal.worlds.comparison import GROWTH, Comparison, deviation_columns, growth_columns, headline, remarks
+from vernal.worlds.comparison import GROWTH, WorldComparison, deviation_columns, growth_columns, headline, remarks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ HEIGHT = 3.2  # of the picture, in inches
 SMALLEST_DRAWN = 1e-18  # a difference of zero is drawn there
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(found: WorldComparison) -> str:
     """One HTML file that loads nothing from anywhere."""
     word = "holds" if found.agrees else "violated"
     parts = [
@@ -38,7 +38,7 @@ def comparison_page(found: Comparison) -> str:
     return PAGE.substitute(title=title, made=made, body="\n".join(parts))
 
 
-def _growth(found: Comparison) -> Figure:
+def _growth(found: WorldComparison) -> Figure:
     figure = new_figure((WIDTH, HEIGHT))
     axes = figure.subplots()
     for name, known in found.growth.items():
