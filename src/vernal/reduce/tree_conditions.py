@@ -31,18 +31,18 @@ MAX_COPIES = 20_000  # of the step, in one condition
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class TreePlace:
     """A position of the tree: state and memory as expressions over the initial ones and the draws on the way."""
 
     values: Mapping[Expr, Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class TreeBranch:
     """Where a sub-formula is asked after a step, and under which condition there is such a step."""
 
     condition: Expr
-    place: Place
+    place: TreePlace
     free: bool = False  # whether its draws are its own, so that it stands for some successor
 
 
@@ -55,8 +55,8 @@ class TreeCondition:
     system: System
     may_be: Callable[[Expr], bool]
     tick: Tick = idle
-    _made: dict[tuple[int, Place], Expr] = field(default_factory=dict)
-    _branches: dict[tuple[int, Place], Sequence[Branch]] = field(default_factory=dict)
+    _made: dict[tuple[int, TreePlace], Expr] = field(default_factory=dict)
+    _branches: dict[tuple[int, TreePlace], Sequence[TreeBranch]] = field(default_factory=dict)
     _copies: list[int] = field(default_factory=lambda: [0])
 
     def failing(self, formula: Formula) -> Expr:
@@ -66,7 +66,7 @@ class TreeCondition:
 
     def written(self, formula: Formula) -> Expr:
         """A formula in negation normal form at the root; without recursion, since bounds may be long."""
-        root = Place({var: var for var in self.system.step.inputs})
+        root = TreePlace({var: var for var in self.system.step.inputs})
         steps = _single_steps(formula)
         stack = [(steps, root)]
         while stack:
@@ -81,7 +81,7 @@ class TreeCondition:
                 self._made[id(node), place] = self._make(node, place)
         return self._made[id(steps), root]
 
-    def _asked(self, node: Formula, place: Place) -> list[tuple[Formula, Place]]:
+    def _asked(self, node: Formula, place: TreePlace) -> list[tuple[Formula, TreePlace]]:
         match node:
             case Not(arg):
                 return [(arg, place)]
@@ -91,7 +91,7 @@ class TreeCondition:
                 return [(arg, branch.place) for branch in self._after(node, place)]
         return []
 
-    def _make(self, node: Formula, place: Place) -> Expr:
+    def _make(self, node: Formula, place: TreePlace) -> Expr:
         args = [self._made[id(arg), at] for arg, at in self._asked(node, place)]
         match node:
             case Atom(expr):
@@ -108,7 +108,7 @@ class TreeCondition:
             return build.conj(*(part for branch, arg in branches for part in (branch.condition, arg)))
         return build.conj(*(self._where_it_goes(branch, arg, place) for branch, arg in branches))
 
-    def _where_it_goes(self, branch: Branch, arg: Expr, place: Place) -> Expr:
+    def _where_it_goes(self, branch: TreeBranch, arg: Expr, place: TreePlace) -> Expr:
         """What `AX` asks of one copy: that its way is not there, or leads to the operand."""
         if branch.free:
             ends = substitute([build.negate(self.system.step.enabled)], place.values)[0]
@@ -117,19 +117,19 @@ class TreeCondition:
 
     # Steps ------------------------------------------------------------------------------------------------------------
 
-    def _after(self, node: Next, place: Place) -> Sequence[Branch]:
+    def _after(self, node: Next, place: TreePlace) -> Sequence[TreeBranch]:
         """Where the operand is asked: at one successor with free draws, or at each way the step can go."""
         if (id(node), place) not in self._branches:
             some = node.quantifier is Quantifier.SOME
             self._branches[id(node), place] = [self._free(place)] if some else self._copied(place)
         return self._branches[id(node), place]
 
-    def _free(self, place: Place) -> Branch:
+    def _free(self, place: TreePlace) -> TreeBranch:
         """A successor whose draws are its own."""
         step = self.system.step
         roots = [step.enabled, *step.next_state, *step.next_memory]
         enabled, *after = fresh(roots, self._count(), place.values, self.tick)
-        return Branch(enabled, Place(dict(zip(step.inputs, after, strict=True))), free=True)
+        return TreeBranch(enabled, TreePlace(dict(zip(step.inputs, after, strict=True))), free=True)
 
     @cached_property
     def ways(self) -> tuple[StepOperator, ...]:
@@ -139,13 +139,13 @@ class TreeCondition:
         except NoOperators as error:
             raise UnsupportedFormula(f"all ways a step can go cannot be written down: {error.reason}") from None
 
-    def _copied(self, place: Place) -> list[Branch]:
+    def _copied(self, place: TreePlace) -> list[TreeBranch]:
         """A successor for each way that bounds leave possible; where there are several, some successor besides.
 
         What all successors keep, some successor keeps, if there is one. A program that cannot tell `<` from `<=` would
         else find a state at a tie in which none of the ways is there.
         """
-        made: list[Branch] = []
+        made: list[TreeBranch] = []
         for operator in self.ways:
             self.tick()
             (condition,) = substitute([_premise(operator)], place.values)
@@ -153,7 +153,7 @@ class TreeCondition:
                 self._count()
                 updated = substitute(list(operator.updates.values()), place.values)
                 after = dict(zip(operator.updates, updated, strict=True))
-                made.append(Branch(condition, Place({**place.values, **after})))
+                made.append(TreeBranch(condition, TreePlace({**place.values, **after})))
         return [*made, self._free(place)] if len(made) > 1 else made
 
     def _count(self) -> int:
