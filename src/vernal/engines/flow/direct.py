@@ -99,6 +99,7 @@ class DirectFlowpipe:
             found = list(rounds.follow(boxes))
             yield FoundPipe(rounds.pipe(found))
             before = len(boxes)
+            rounds.adapt(found, stagnates=True)
             boxes = cut(flow, boxes, np.concatenate([part.influence for part in found])) if found else boxes
             if not before < len(boxes) <= asked.parts:
                 return
@@ -199,7 +200,9 @@ class DirectSearch:
         self.open = left
         self.best = max(self.best, least)
         self._note_proven(proven)
-        self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
+        stagnates = self._stagnates(len(boxes))
+        self.stale = self.stale + 1 if stagnates else 0
+        self.rounds.adapt(left, stagnates=stagnates)
         rest = OpenStarts(boxes[np.concatenate(still)], np.concatenate(influence))
         self.reason = self._hopeless(len(rest), fails) if len(rest) else None
         return None if self.reason else rest
