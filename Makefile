@@ -76,7 +76,7 @@ test-lowest:  ## all tests with the oldest versions that pyproject.toml allows, 
 	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
 
 release: $(CORE)  ## build sdist and wheels into dist/, check them, install them in empty environments (ARGS="--write 0.2.0")
-	$(BIN)/python -m pip install -q '.[release]'
+	$(BIN)/python -m pip install -q build twine
 	$(BIN)/python scripts/release.py $(ARGS)
 
 sbom: $(CORE)  ## the software bill of materials (CycloneDX), in sbom.json
