@@ -535,6 +535,34 @@ n = "n + 1"
 """
 
 
+PLANES = """
+[state]
+a = "real"
+b = "real"
+c = "real"
+d = "real"
+e = "real"
+f = "real"
+[init]
+a = "[-1, 1]"
+b = "[-1, 1]"
+c = "[-1, 1]"
+d = "[-1, 1]"
+e = "[-1, 1]"
+f = "[-1, 1]"
+[environment.next]                 # three planes, each turned by the same angle and shrunk to nine tenths
+a = "0.9 * (0.6*a - 0.8*b)"
+b = "0.9 * (0.8*a + 0.6*b)"
+c = "0.9 * (0.6*c - 0.8*d)"
+d = "0.9 * (0.8*c + 0.6*d)"
+e = "0.9 * (0.6*e - 0.8*f)"
+f = "0.9 * (0.8*e + 0.6*f)"
+"""
+SHAKEN_PLANES = PLANES.replace('*a - 0.8*b)"', '*a - 0.8*b) + between(-0.1, 0.1)"').replace(
+    '*e + 0.6*f)"', '*e + 0.6*f) + 0.01"'
+)
+
+
 @dataclass(frozen=True)
 class Case:
     """A question with its answer.
@@ -586,6 +614,17 @@ EVERY_PROOF = ("auto", "bounds", "milp", "paths")
 EVERY_REFUTATION = ("auto", "falsify", "milp", "paths")
 
 CASES = [
+    Case(
+        PLANES, "G (a + c + e <= 4)", HOLDS, "3 * 0.9 * (0.6 + 0.8) after one step is the most", ("auto", "invariants")
+    ),
+    Case(PLANES, "G (a + c + e <= 3.77)", VIOLATED, "3.78 after one step", ("auto", "falsify")),
+    Case(
+        SHAKEN_PLANES,
+        "G (a + c + e <= 6)",
+        HOLDS,
+        "3.78, and of draws and the offset at most 10 * 0.11 * sqrt(2)",
+        ("auto", "invariants"),
+    ),
     Case(TENTH, "X[10] (x >= 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
     Case(TENTH, "X[10] (x == 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
     Case(TENTH, "X[10] (x < 1)", VIOLATED, "0.1 ten times is 1", FALSIFY),

@@ -77,7 +77,9 @@ def on_taylor_pipes(seed: int, tick: Tick) -> bool:
     pace = Pace(until / 4 / fine, until / 64 / fine, float(rng.choice([1e-3, 1e-7])), until / fine * 2.0**-18, 400)
     boxes = start_boxes(flow)
     boxes = cut(flow, boxes, np.ones(boxes.lower.shape)) if rng.random() < 0.5 else boxes
-    found = loop.follow(boxes.lower, boxes.upper, Fraction(horizon_on_grid(until)), lambda length: pace)
+    curved = rng.random() < 0.6  # images under polynomials, or zonotopes
+    horizon = Fraction(horizon_on_grid(until))
+    found = loop.follow(boxes.lower, boxes.upper, horizon, lambda length: pace, curved=curved)
     known, inside = float(found.until.min()), float(min(found.until.min(), found.inside.min()))
     names = tuple(variable.name for variable in flow.state)
     made = Flowpipe(names, found.sets, found.times, inside, known)

@@ -26,7 +26,7 @@ from vernal.evidence.trace import Trace, TraceStep, TraceValue
 from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
-from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, clipped, follow, has_left, is_inside
+from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, clipped, exact_ends, follow, has_left, is_inside
 from vernal.interpret.numbers import reals
 from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
@@ -130,11 +130,26 @@ class Trajectory:
         step, time = piece.length, piece.start
         while time < piece.end and step * 2**HALVINGS >= piece.length:
             self.tick()
-            if is_inside(piece.states(time, time + step), self.flow.region):
+            if self._stays(piece, time, time + step):
                 time += step
             else:
                 step /= 2
         return time
+
+    def _stays(self, piece: SolutionPiece, start: Fraction, end: Fraction) -> bool:
+        """Whether a piece is in the region from one time to another.
+
+        The first state may be on a side of the region, where balls overlap it: a variable that is nowhere below (or
+        above) its first value does not leave by that side.
+        """
+        states = piece.states(start, end)
+        if start > 0 or is_inside(states, self.flow.region):
+            return is_inside(states, self.flow.region)
+        slopes = piece.mean_slopes(end)  # since the first state, which is in the region
+        return all(
+            (slope >= 0 or low <= x) and (slope <= 0 or x <= high)
+            for x, slope, (low, high) in zip(states, slopes, exact_ends(self.flow.region), strict=True)
+        )
 
     @cached_property
     def outside_from(self) -> Fraction | None:

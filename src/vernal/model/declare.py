@@ -323,7 +323,10 @@ def _periods(agents: Sequence[Agent], every: Fraction | None) -> tuple[tuple[Age
     timed = tuple(replace(one, every=every) if one.every is None else one for one in agents)
     periods = [one.every for one in timed if one.every is not None]
     if len(periods) < len(timed) or not (periods or every):
-        raise TypeClash("a loop that samples says how often: give `every`, in seconds, to the system or to its agents")
+        raise TypeClash(
+            "a loop that samples says how often: give `every`, in seconds, to the system or to its agents "
+            "(a flow without instants is a vn.Flow)"
+        )
     if any(period <= 0 for period in [*periods, *([] if every is None else [every])]):
         raise TypeClash("a period is a positive number of seconds")
     for one in timed:

@@ -18,6 +18,7 @@ ALL = "all"
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")  # installed; in a checkout
 _MADE_BY = {".py", ".json", ".pyc"}  # scripts and what they measured: useful in the repository only
+SCHEMA = "task.schema.json"  # that editors check task files against, as their first lines say
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 
 
@@ -47,6 +48,7 @@ def find(name: str) -> list[Example]:
 def write(example: Example, folder: Path, *, force: bool = False) -> list[Path]:
     """Write an example into a folder of its name below `folder`; files that differ are kept, unless `force`."""
     contents = {folder / example.name / file.name: _content(file) for file in example.files}
+    contents |= {folder / SCHEMA: (_home() / SCHEMA).read_bytes()}
     differing = [file for file, content in contents.items() if file.exists() and file.read_bytes() != content]
     if differing and not force:
         raise InputError(f"{differing[0]} is there and differs; name another folder, or overwrite it with --force")

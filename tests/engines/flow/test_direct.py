@@ -13,9 +13,10 @@ from tests.interpret.flow.models import exponential, flow_of, jet, state, steam
 from tests.work import budget_of_looks, processor
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.evidence.knowledge import Known, Open, Proof
+from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.pipe_judge import judge
 from vernal.evidence.result import Assurance
+from vernal.evidence.trajectory import trajectory_truth
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.direction import Direction
 from vernal.logic.elaboration import formula
@@ -94,8 +95,9 @@ def test_until_when_all_are_inside_is_told() -> None:
 )
 def test_what_is_false_is_never_proven(flow: Flow, text: str) -> None:
     known = attempt(flow, text, timeout=0.5)
-    assert isinstance(known, Open)
-    assert known.reason
+    assert isinstance(known, Open | Counterexample)
+    if isinstance(known, Counterexample):  # what all trajectories of a part break
+        assert trajectory_truth(known.trace, asked(flow, text).formula, flow) is False
 
 
 def test_cuts_decide_what_one_box_does_not() -> None:
@@ -181,7 +183,7 @@ def test_constraints_on_the_start_leave_out_what_they_exclude() -> None:
     flow = flow_of({X: build.const(0), Y: build.const(1)}, [(0, 1), (0, 1)], [(0, 3), (0, 3)])
     half = replace(flow, init=replace(flow.init, where=(build.compare("<=", X + Y, Fraction(1, 2)),)))
     pipe_of(attempt(half, "G[0,1] x + y <= 1.9"))
-    assert isinstance(attempt(flow, "G[0,1] x + y <= 1.9", timeout=0.5), Open)
+    assert isinstance(attempt(flow, "G[0,1] x + y <= 1.9"), Counterexample)
     nothing = replace(flow, init=replace(flow.init, where=(X + Y <= -1,)))
     known = attempt(nothing, "G[0,1] x <= 0")
     assert isinstance(known, Proof)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from benchmarks.archcomp.__main__ import PROBLEMS, Problem, decided
 from tests.engines.flow.test_contract import broken_promises
 from tests.flow_cases import FlowClaim
 from tests.portion import pairs
@@ -170,13 +171,26 @@ def test_the_boat_keeps_its_course(tmp_path: Path) -> None:
 
 
 @pytest.mark.data
-def test_the_pendulum_over_its_first_ten_periods(data: Path) -> None:
-    results = vn.check(vn.load(ROOT / "benchmarks" / "pendulum_sampled" / "pendulum.toml"), timeout=120)
+def test_the_pendulum_of_the_competition(data: Path) -> None:
+    results = vn.check(vn.load(ROOT / "benchmarks" / "archcomp" / "pendulum.toml"), timeout=120)
     assert {name: result.verdict for name, result in results.items()} == {
-        "swings": HOLDS,
         "settles": HOLDS,
-        "settled_at_once": VIOLATED,
+        "bad": VIOLATED,
+        "vacuous": HOLDS,
     }
+    assert results["vacuous"].vacuous
+    assert not results["settles"].vacuous
+
+
+@pytest.mark.data
+def test_each_of_the_competitions_problems_is_read(data: Path) -> None:
+    for file in sorted({problem.file for problem in PROBLEMS}):
+        task = vn.load(ROOT / "benchmarks" / "archcomp" / f"{file}.toml")
+        asked = {problem.property for problem in PROBLEMS if problem.file == file}
+        assert task.properties.keys() == asked
+    outcome = decided(Problem("vcas", "apart", "violated", {"v0": -25.5, "freedom": 1}), 60, 10)
+    assert outcome.result.verdict is VIOLATED
+    assert not outcome.wrong
 
 
 def test_no_network_stands_for_a_loop_that_is_reached() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_moved_sets_contain_what_moves() -> None:
         own = matrix + RNG.choice([-1e-3, 1e-3], (len(points), n, n))
         shift = RNG.choice([-1.0, 1.0], (len(points), n)) * (1e-3 + 1e-4)
         points = centre.mid + np.einsum("pij,pj->pi", own, points - sets.centre) + shift
-        sets = moved(sets, centre, slopes, doubt)
+        sets = moved(sets, centre[None], slopes, doubt)
         assert (sets.lower - 1e-12 <= points).all()
         assert (points <= sets.upper + 1e-12).all()
         along = RNG.normal(size=(8, n))
@@ -129,7 +130,7 @@ def test_rounding_of_every_generator_counts(scale: float) -> None:
         matrix = np.eye(n) + 0.3 * rng.normal(size=(n, n))
         image = exactly(matrix) @ image
         centre = BallArrays(rng.normal(size=(1, n)), none)
-        sets = moved(sets, centre, BallArrays(matrix[None], np.zeros((1, n, n))), none)
+        sets = moved(sets, centre[None], BallArrays(matrix[None], np.zeros((1, n, n))), none)
         for direction in exactly(np.array([[1, 0], [0, 1], *rng.integers(-3, 4, (2, n))]).astype(float)):
             true = direction @ exactly(sets.centre[0]) + np.abs(direction @ image) @ spread
             assert true <= farthest(sets, direction)
@@ -144,11 +145,12 @@ def test_reduced_zonotopes_contain_what_they_were() -> None:
     for size in (1.0, 1e-308, 1e200):
         spread = (rng.normal(size=(1, n, m)) * size, rng.uniform(0, 2, (1, m)))
         centre, rest = rng.normal(size=(1, n)), np.full((1, n), 1e-3)
-        after = widened(centre, *spread, np.arange(n), rest)
+        wide = replace(boxes(centre, centre), generators=spread[0], weights=spread[1])
+        after = widened(wide, np.arange(n), rest)
         assert after.weights.shape[1] == KEPT_ORDER * n
         assert (after.generators[:, :, :n] == spread[0][:, :, :n]).all()
-        before = Zonotopes(
-            centre, np.concatenate([spread[0], np.eye(n)[None]], 2), np.c_[spread[1], rest], after.lower, after.upper
+        before = replace(
+            after, generators=np.concatenate([spread[0], np.eye(n)[None]], 2), weights=np.c_[spread[1], rest]
         )
         for direction in exactly(rng.integers(-3, 4, (6, n)).astype(float)):
             assert farthest(after, direction) >= farthest(before, direction)

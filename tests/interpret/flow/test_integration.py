@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.interpret.flow.models import cube_root, exponential, flow_of, jet, st
 from tests.interpret.flow.simulation import Simulation, escapes
 from tests.portion import seeds
 from vernal.interpret.flow.integration import Pace, Segments, horizon_on_grid
+from vernal.interpret.flow.polynomials import CONSTANT, Monomials, monomials
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.flow.zonotope_batches import boxes
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
@@ -42,12 +44,12 @@ def directions(n: int) -> Floats:
     return np.concatenate([np.eye(n), more[np.abs(more).sum(1) > 0]])
 
 
-def followed(flow: Flow, starts: Cut, horizon: float = HORIZON, degree: int = 8) -> Segments:
+def followed(flow: Flow, starts: Cut, horizon: float = HORIZON, degree: int = 8, *, curved: bool = False) -> Segments:
     loop = LoopFollower(
         plant_of(flow), directions(len(flow.state)), lambda of, rows: TaylorStepper(of, rows, degree, 3)
     )
     pace = Pace(horizon / 4, horizon / 128, 1e-8)
-    return loop.follow(*starts, Fraction(horizon_on_grid(horizon)), lambda length: pace)
+    return loop.follow(*starts, Fraction(horizon_on_grid(horizon)), lambda length: pace, curved=curved)
 
 
 def assert_contained(flow: Flow, found: Segments, starts: Cut, horizon: float, seed: int, each: int = 60) -> None:
@@ -140,6 +142,20 @@ def test_known_models(flow: Flow, horizon: float, count: int) -> None:
     assert_contained(flow, found, starts, horizon, seed=1)
 
 
+def test_one_curved_set_goes_where_many_zonotopes_do() -> None:
+    """Van der Pol's oscillator from a wide box: the image under a polynomial needs no cut, and is not much too wide."""
+    x, y = state("x", "y")
+    flow = flow_of({x: 1 * y, y: (1 - x**2) * y - x}, [("1.25", "1.55"), ("2.35", "2.45")], [(-5, 5), (-5, 5)])
+    starts = parts(flow, 1)
+    assert followed(flow, starts, 7.0).until[0] < 4
+    found = followed(flow, starts, 7.0, curved=True)
+    assert found.until[0] == 7.0
+    assert found.sets.upper[:, 1].max() < 2.75
+    assert_contained(flow, found, starts, 7.0, seed=3, each=400)
+    last = found.times[:, 1].argmax()
+    assert (found.sets.upper[last] - found.sets.lower[last])[0] < 0.2
+
+
 def random_rates(rng: np.random.Generator, n: int, disturbed: bool) -> dict[object, Expr]:
     """Polynomials of degree 3 with a few elementary terms; disturbances added, multiplied, and with moving ends."""
     variables = state(*"uvwxyz"[:n])
@@ -161,16 +177,17 @@ def random_rates(rng: np.random.Generator, n: int, disturbed: bool) -> dict[obje
     return rates
 
 
+@pytest.mark.parametrize("curved", [False, True], ids=["zonotopes", "polynomials"])
 @pytest.mark.parametrize("disturbed", [False, True], ids=["exact", "disturbed"])
 @pytest.mark.parametrize("seed", seeds(2, 1))
-def test_random_fields(seed: int, disturbed: bool) -> None:
+def test_random_fields(seed: int, disturbed: bool, curved: bool) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 4))
     rates = random_rates(rng, n, disturbed)
     centre = rng.integers(-4, 5, n) / 8
     flow = flow_of(rates, [(c - 0.0625, c + 0.0625) for c in centre], [(-2, 2)] * n)  # type: ignore[arg-type]
     starts = parts(flow, 2)
-    found = followed(flow, starts, 1.0)
+    found = followed(flow, starts, 1.0, curved=curved)
     assert found.until.min() > 0.05
     assert_contained(flow, found, starts, 1.0, seed, each=40)
 
@@ -187,6 +204,18 @@ def test_a_disturbance_of_one_rate_alone_leaves_steps_smooth() -> None:
     assert_contained(flow, found, starts, 1.5, 0, each=200)
     last = found.times[:, 1].argmax()
     assert (found.sets.upper[last] - found.sets.lower[last])[0] < 0.25
+
+
+@pytest.mark.parametrize("ring", [CONSTANT, monomials((1,), 2)], ids=["zonotope", "polynomial"])
+def test_a_centre_that_a_cut_left_outside_is_a_centre_all_the_same(ring: Monomials) -> None:
+    """Between it and the states slopes are others than among the states: x' = (y - 1)^4 where y is at least 1/2."""
+    x, y = state("x", "y")
+    flow = flow_of({x: (y - 1) ** 4, y: build.const(0)}, [(0, 0), (0, 1)], [(-9, 9), (-9, 9)])
+    whole = boxes(np.array([[0.0, -1.0]]), np.array([[0.0, 1.0]]), ring)
+    moves = TaylorStepper(flow, np.eye(2), 4, 2).step(replace(whole, lower=np.array([[0.0, 0.5]])), np.ones(1), 1.0)
+    assert moves.found.all()
+    assert moves.sets.lower[0, 0] <= 0
+    assert (moves.lower[:, 0, 0] <= 0).all()
 
 
 # Where it is not smooth -----------------------------------------------------------------------------------------------

@@ -39,9 +39,9 @@ def started(plant: Plant) -> tuple[LoopFollower, Floats, Floats]:
     return loop, lower, upper
 
 
-def followed(plant: Plant, horizon: Fraction) -> Segments:
+def followed(plant: Plant, horizon: Fraction, *, curved: bool = False) -> Segments:
     loop, lower, upper = started(plant)
-    return loop.follow(lower, upper, horizon, pace)
+    return loop.follow(lower, upper, horizon, pace, curved=curved)
 
 
 @dataclass
@@ -77,11 +77,12 @@ def there(segments: Segments, time: float) -> tuple[Floats, Floats]:
     return segments.sets.lower[rows], segments.sets.upper[rows]
 
 
+@pytest.mark.parametrize("curved", [False, True], ids=["zonotopes", "polynomials"])
 @pytest.mark.parametrize("name", LOOPS)
-def test_sets_contain_what_is_simulated(name: str) -> None:
+def test_sets_contain_what_is_simulated(name: str, curved: bool) -> None:
     loop: Loop = LOOPS[name]()
     plant = plant_of(loop.system)
-    segments = followed(plant, HORIZON)
+    segments = followed(plant, HORIZON, curved=curved)
     assert segments.until.min() == float_below(HORIZON)
     names = [var.name for var in plant.flow.vars if not var.name.endswith("'")]
     for first in loop.corners:

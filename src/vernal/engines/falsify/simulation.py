@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from vernal.engines.falsify.failure_rates import PathJudge, RunJudge, RunShare, share_of
-from vernal.engines.falsify.timed_target import TARGETS
 from vernal.engines.falsify.trajectory_rates import TrajectoryJudge
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
@@ -27,6 +26,7 @@ from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 from vernal.simulate.runs import Plan, Runs, Simulator, StepSimulator, random_plan
+from vernal.simulate.timed_targets import TARGETS
 from vernal.simulate.trajectories import TrajectorySimulator, simulator_of
 
 DEFAULT_RUN_STEPS = 20  # of a run, where nothing is said

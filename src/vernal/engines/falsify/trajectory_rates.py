@@ -8,8 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.falsify.timed_target import TARGETS, TrajectoryTarget
-from vernal.engines.falsify.trajectories import enclosed
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Eventually
 from vernal.logic.normal import order
@@ -17,7 +15,9 @@ from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
+from vernal.simulate.enclosed_runs import enclosed
 from vernal.simulate.runs import Plan, Runs
+from vernal.simulate.timed_targets import TARGETS, TrajectoryTarget
 from vernal.simulate.trajectories import TrajectorySimulator
 
 

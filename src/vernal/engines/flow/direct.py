@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.engines.flow.failing_starts import failing_trajectory
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.samples import SampleSearch, refusal
 from vernal.engines.flow.template import chosen
@@ -98,6 +99,7 @@ class DirectFlowpipe:
             found = list(rounds.follow(boxes))
             yield FoundPipe(rounds.pipe(found))
             before = len(boxes)
+            rounds.adapt(found, stagnates=True)
             boxes = cut(flow, boxes, np.concatenate([part.influence for part in found])) if found else boxes
             if not before < len(boxes) <= asked.parts:
                 return
@@ -134,6 +136,7 @@ class DirectSearch:
         self.judge = PipeJudge(question, budget.check)
         self.stale = 0  # rounds without progress
         self.reason: str | None = None  # why another round would not help
+        self.failing: StartBoxes | None = None  # boxes all of whose trajectories make the formula false
         self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.proven: float | None = None  # of a claim about all times, until when it is true
         self.margin = math.inf  # of what is closed, at least
@@ -152,6 +155,11 @@ class DirectSearch:
             return self._left_open(stop.reason)
         if end is CuttingEnd.DECIDED:
             return self._proof(empty=False)
+        if self.failing is not None:
+            statistics = self._statistics(self.rounds.pipe(self.open))
+            found = failing_trajectory(self.question, DirectFlowpipe.name, self.failing, self.budget, statistics)
+            if found is not None:
+                return found
         return self._left_open(self.reason or f"more than {MAX_BOXES // 2} parts of the initial set stay open")
 
     def _hopeless(self, count: int, fails: bool) -> str | None:
@@ -180,7 +188,9 @@ class DirectSearch:
             truths, until, margin = self._truths(found)
             least = min(least, margin)
             proven.append(until)
-            fails = fails or False in truths
+            failing = np.flatnonzero([truth is False for truth in truths])
+            if len(failing):
+                fails, self.failing = True, boxes[first + failing]
             undecided = np.flatnonzero([truth is not True for truth in truths])
             self.closed.append(found.of(np.flatnonzero([truth is True for truth in truths])))
             left.append(found.of(undecided))
@@ -190,7 +200,9 @@ class DirectSearch:
         self.open = left
         self.best = max(self.best, least)
         self._note_proven(proven)
-        self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
+        stagnates = self._stagnates(len(boxes))
+        self.stale = self.stale + 1 if stagnates else 0
+        self.rounds.adapt(left, stagnates=stagnates)
         rest = OpenStarts(boxes[np.concatenate(still)], np.concatenate(influence))
         self.reason = self._hopeless(len(rest), fails) if len(rest) else None
         return None if self.reason else rest

@@ -1,6 +1,8 @@
-"""Boxes of initial states followed through time, in batches; round after round in shorter steps.
+"""Boxes of initial states followed through time, in batches; round after round, in shorter steps where that may help.
 
-Of a loop that samples the boxes are of its state and of what its agents hold.
+Where a flow is not linear, sets are images of their boxes under polynomials. In a loop that samples they are so only if
+its flow turned out to lose more than its networks do: polynomials take longer. There the boxes are of its state and of
+what its agents hold.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Pace, Segments
+from vernal.interpret.flow.polynomials import CONSTANT
 from vernal.interpret.flow.steps import TaylorStepper
+from vernal.interpret.flow.zonotope_batches import ring_of
 from vernal.interpret.geometry.template_sets import joined, no_sets
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.sampled.plant import plant_of
 from vernal.model.system import Model
 from vernal.model.tick import Tick
+from vernal.model.traits import nonlinear_node
 from vernal.sets.flow_starts import StartBoxes
 from vernal.sets.sampled.loop_space import LoopFollower
 
@@ -29,6 +34,7 @@ RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
 FIRST_ROUND_STEPS = 4000  # at most
 SHORTEST = 2.0**-18  # of the time, the shortest step of the first round
 FEWEST_STEPS = 4  # of the first round through a flow
+MOSTLY = 0.75  # of what is lost, by steps: then sets have to be curved
 AT_ONCE = 512  # boxes followed in one batch
 BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 
@@ -46,10 +52,10 @@ class BoxRounds:
         self, flow: Model, horizon: float, directions: Floats, tick: Tick, parts: int = RECORDED_PARTS_PER_STEP
     ) -> None:
         self.flow, self.horizon, self.directions, self.tick, self.parts = flow, horizon, directions, tick, parts
-        self.number = self.boxes = 0  # rounds and boxes so far
+        self.number = self.boxes = self.finer = 0  # rounds and boxes so far, and how often steps became shorter
         self.loop = LoopFollower(plant_of(flow), directions, self._stepper, tick)
+        self.curved = flow.grid is None and nonlinear_node(flow.vector_field) is not None
         self.memory = max(self.loop.stepper(one).memory for one in islice(self.loop.first_values(), 1))
-        self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.memory))
 
     def _stepper(self, flow: Model, directions: Floats) -> TaylorStepper:
         return TaylorStepper(flow, directions, DEGREE, self.parts, self.tick)
@@ -63,14 +69,30 @@ class BoxRounds:
         """One round: the segments of the boxes, in order, batch by batch."""
         self.number += 1
         self.boxes += len(boxes)
-        for first in range(0, len(boxes), self.at_once):
-            part = boxes[np.arange(first, min(first + self.at_once, len(boxes)))]
+        count = self._at_once(boxes)
+        for first in range(0, len(boxes), count):
+            part = boxes[np.arange(first, min(first + count, len(boxes)))]
             yield self._followed(part)
+
+    def _at_once(self, boxes: StartBoxes) -> int:
+        """How many boxes go into one batch."""
+        steppers = [self.loop.stepper(one) for one in islice(self.loop.first_values(), 1)]
+        ring = ring_of(boxes.lower, boxes.upper) if self.curved else CONSTANT
+        memory = self.memory + max(stepper.polynomial_memory(ring) for stepper in steppers)
+        return max(1, min(AT_ONCE, BATCH_MEMORY // memory))
 
     def _followed(self, part: StartBoxes) -> Segments:
         fewest = FEWEST_STEPS if self.flow.grid is None else 1  # a loop has a step, or more, for each of its periods
-        pace = partial(_pace, steps=fewest, finer=2.0 ** (1 - self.number))
-        return self.loop.follow(part.lower, part.upper, Fraction(self.horizon), pace)
+        pace = partial(_pace, steps=fewest, finer=2.0**-self.finer)
+        return self.loop.follow(part.lower, part.upper, Fraction(self.horizon), pace, curved=self.curved)
+
+    def adapt(self, left: Sequence[Segments], *, stagnates: bool) -> None:
+        """Choose how to follow the next round by what lost the boxes that this one leaves open."""
+        rough = any(np.isfinite(part.rough).any() for part in left)
+        if stagnates or rough or all((part.until >= self.horizon).all() for part in left):
+            self.finer += 1
+        bent = np.concatenate([np.zeros(0), *(part.bent for part in left)])
+        self.curved = self.curved or (len(bent) > 0 and float(np.median(bent)) > MOSTLY)
 
     def pipe(self, parts: Sequence[Segments]) -> Flowpipe:
         """Segments as one pipe."""

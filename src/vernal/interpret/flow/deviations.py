@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -28,7 +28,7 @@ from vernal.interpret.derivative import Gradients, differentiate
 from vernal.interpret.flow.balls import SLACK, BallArrays, over, points, times
 from vernal.interpret.flow.picard import GRID, VectorField, enclose, region_of
 from vernal.interpret.flow.point_solutions import Balls, Leg, SolutionPiece, Stepper
-from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, moved, weighted
+from vernal.interpret.flow.zonotope_batches import boxes, moved, weighted
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import TINY, Floats, float_below
 from vernal.model import build
@@ -176,7 +176,7 @@ class _Course:
         self.centre: Balls = tuple(arb(x) for x in around.centre[0].tolist())
         zero = np.zeros_like(around.centre)
         radius = around.radius
-        self.deviations = Zonotopes(zero, around.generators, around.weights, -radius, radius)
+        self.deviations = replace(around, centre=zero, lower=-radius, upper=radius)
         self.stepper = Stepper(self.field.middle, self.field.vars, FINE_PRECISION, self.follower.tick, None)
         self.stepper.length = self.follower.longest
         self.piece: SolutionPiece | None = None
@@ -241,7 +241,7 @@ class _Course:
         self.centre = tuple(arb(x) for x in known.mid.tolist())
         if known.rad.max() > 0:
             zero, same = np.zeros_like(known.mid), points(np.eye(len(known.mid)))
-            self.deviations = moved(self.deviations, points(zero[None]), same[None], known.rad[None])
+            self.deviations = moved(self.deviations, points(zero[None, None]), same[None], known.rad[None])
 
     def _move(self, piece: SolutionPiece, length: Fraction) -> None:
         h, end = float(length), self.time + length
@@ -251,7 +251,7 @@ class _Course:
             raise NoStep
         turn, most = transition(slopes, h)
         doubt = weighted(most, noise) * h * SLACK + TINY
-        after = moved(self.deviations, points(np.zeros((1, len(box)))), turn[None], doubt[None])
+        after = moved(self.deviations, points(np.zeros((1, 1, len(box)))), turn[None], doubt[None])
         if not after.finite.all():
             raise NoSlope
         start, before = self.time, self._support()

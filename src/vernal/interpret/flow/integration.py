@@ -42,7 +42,8 @@ class Segments:
     times: Floats  # (segments, 2)
     inside: Floats  # (boxes,): until when everything from a box is inside the region
     until: Floats  # (boxes,): until when the segments tell everything; the horizon, unless it got stuck before
-    influence: Floats  # (boxes, n): how much each component of the start moves the last set
+    influence: Floats  # (boxes, n): how much each component of the start has to do with what was lost
+    bent: Floats  # (boxes,): which share of that steps lost, and not resets
     rough: Floats  # (boxes,): when the first step of first order was needed; infinite where none was
 
     def of(self, boxes: BoxNumbers) -> Segments:
@@ -51,7 +52,7 @@ class Segments:
         number[boxes] = np.arange(len(boxes))
         kept = number[self.sets.trail] >= 0
         sets = self.sets.rows(kept)
-        own = (self.inside[boxes], self.until[boxes], self.influence[boxes], self.rough[boxes])
+        own = [getattr(self, name)[boxes] for name in ("inside", "until", "influence", "bent", "rough")]
         return Segments(replace(sets, trail=number[sets.trail]), self.times[kept], *own)
 
 
@@ -91,7 +92,7 @@ class _Run:
         self.wanted = np.full(count, min(self.pace.longest, follower.horizon))
         self.inside = np.full(count, follower.horizon)
         self.until = np.full(count, follower.horizon)
-        self.influence = sets.influence
+        self.influence, self.bent = sets.influence, sets.bent
         self.rough = np.full(count, np.inf)
         self.records: list[tuple[TemplateSets, Floats]] = []
         self.arrived: list[BoxNumbers] = []  # at the horizon, and the sets there
@@ -112,7 +113,7 @@ class _Run:
     def told(self) -> Segments:
         """What was recorded so far."""
         sets, times = zip(*self.records, strict=True)
-        own = (self.inside, self.until, self.influence, self.rough)
+        own = (self.inside, self.until, self.influence, self.bent, self.rough)
         return Segments(joined_sets(sets), np.concatenate(times), *own)
 
     def _advance(self) -> None:
@@ -143,7 +144,7 @@ class _Run:
         slow = self.wanted < 2 * self.pace.shortest
         lost = ~gone & (slow | any_along(sets.radius > region[1] - region[0]))
         self.until[self.active[lost]] = self.clock[lost]
-        self.influence[self.active] = sets.influence
+        self.influence[self.active], self.bent[self.active] = sets.influence, sets.bent
         on = ~(gone | lost)
         self.active, self.clock, self.wanted, self.sets = self.active[on], self.clock[on], self.wanted[on], sets[on]
 
@@ -174,7 +175,7 @@ class _Run:
         self.wanted[which] = 2 * self.pace.first_order
         low, high = found.end_lower[good], found.end_upper[good]
         still = _meets(low, high, region)
-        return which[still], boxes(*_clipped(low[still], high[still], region))
+        return which[still], boxes(*_clipped(low[still], high[still], region), self.sets.ring)
 
     def _along(self, sets: Zonotopes) -> BoxEnds:
         """What the directions are over sets; along the axes what their boxes say, with no rounding."""

@@ -10,20 +10,22 @@ is not u itself it is a node of its own (for tanh 1 - u^2, for a power r u / a, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from vernal.interpret import interval
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, inverse, over, points
-from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, float_above, float_below, gamma
+from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, Mask, float_above, float_below, gamma
 from vernal.interpret.slopes import slope
 from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 
 NATIVE = Backend()
+Expansion = Callable[[BallArrays, int], BallArrays]  # a function's Taylor coefficients at balls, up to a degree
 SlopedCurve = Callable[[Range], tuple[Range, Range]]  # a function's values and slopes over intervals
 
 
@@ -57,6 +59,24 @@ class Jets:
         return BallArrays(self.mid[last:end:-1], self.rad[last:end:-1])
 
 
+class JetRing(Protocol):
+    """What rows stand for, and how they are multiplied: values with gradients, or polynomials (`polynomials`)."""
+
+    def paired(self, a: BallArrays, b: BallArrays) -> BallArrays: ...  # the sum of products over the first axis
+    def quotient(self, a: BallArrays, b: BallArrays) -> BallArrays: ...
+    def composed(self, operator: Composed, x: BallArrays) -> BallArrays: ...
+    def signs(self, x: BallArrays) -> tuple[Floats, Floats]: ...  # ends of the value
+    def kinked(self, k: int, x: BallArrays, factor: Floats, open_: Mask) -> BallArrays: ...  # max(x, 0)
+
+
+class JetTable(list[Jets]):
+    """The jets of all nodes, and the ring they are in."""
+
+    def __init__(self, made: Iterable[Jets], ring: JetRing) -> None:
+        super().__init__(made)
+        self.ring = ring
+
+
 def paired(a: BallArrays, b: BallArrays) -> BallArrays:
     """The sum of a_j b_j over the first axis, with the product rule along the second."""
     terms = 2 * a.mid.shape[0]
@@ -81,6 +101,31 @@ def quotient(a: BallArrays, b: BallArrays) -> BallArrays:
     return BallArrays(np.concatenate([value.mid, slopes.mid]), np.concatenate([value.rad, slopes.rad]))
 
 
+class GradientRing:
+    """The ring of values with gradients: row 0 is the value, row i its derivative by the i-th input."""
+
+    paired, quotient = staticmethod(paired), staticmethod(quotient)
+
+    def composed(self, operator: Composed, x: BallArrays) -> BallArrays:
+        """A function's values, and its slopes times those of its argument."""
+        value, slope = operator.curve(Range(*x[0].ends))
+        values, slopes = around(value.lower, value.upper), around(slope.lower, slope.upper)
+        rows = x[1:] * slopes
+        return BallArrays(np.concatenate([values.mid[None], rows.mid]), np.concatenate([values.rad[None], rows.rad]))
+
+    def signs(self, x: BallArrays) -> tuple[Floats, Floats]:
+        return x[0].ends
+
+    def kinked(self, k: int, x: BallArrays, factor: Floats, open_: Mask) -> BallArrays:
+        """Where the sign is open the slopes are those of [0, 1], and there are no further coefficients."""
+        made = x * BallArrays(np.where(open_, 0.5 if k == 0 else np.nan, factor), np.where(open_, 0.5, 0.0))
+        if k == 0:
+            made.mid[0], made.rad[0] = _rectified(*x[0].ends, x[0])
+        return made
+
+
+SLOPES = GradientRing()
+
 # Operators: each fills in the k-th coefficient of its target ----------------------------------------------------------
 
 
@@ -91,7 +136,7 @@ class Sum:
     target: int
     args: tuple[int, ...]
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         total = jets[self.args[0]][k]
         for arg in self.args[1:]:
             total = total + jets[arg][k]
@@ -105,7 +150,7 @@ class Opposite:
     target: int
     arg: int
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         jets[self.target][k] = -jets[self.arg][k]
 
 
@@ -117,7 +162,7 @@ class Scaled:
     factor: BallArrays
     arg: int
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         jets[self.target][k] = jets[self.arg][k] * self.factor
 
 
@@ -129,8 +174,8 @@ class JetProduct:
     left: int
     right: int
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
-        jets[self.target][k] = paired(jets[self.left].some(0, k), jets[self.right].reversed(k, 0))
+    def advance(self, k: int, jets: JetTable) -> None:
+        jets[self.target][k] = jets.ring.paired(jets[self.left].some(0, k), jets[self.right].reversed(k, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +186,11 @@ class Ratio:
     left: int
     right: int
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         rest = jets[self.left][k]
         if k:
-            rest = rest - paired(jets[self.target].some(0, k - 1), jets[self.right].reversed(k, 1))
-        jets[self.target][k] = quotient(rest, jets[self.right][0])
+            rest = rest - jets.ring.paired(jets[self.target].some(0, k - 1), jets[self.right].reversed(k, 1))
+        jets[self.target][k] = jets.ring.quotient(rest, jets[self.right][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +201,14 @@ class Composed:
     arg: int
     slope: int
     curve: SlopedCurve
+    expansion: Expansion
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         if k == 0:
-            jets[self.target][0] = _at_start(self.curve, jets[self.arg][0])
+            jets[self.target][0] = jets.ring.composed(self, jets[self.arg][0])
             return
         rising = jets[self.arg].some(1, k, np.arange(1.0, k + 1))
-        jets[self.target][k] = over(paired(rising, jets[self.slope].reversed(k - 1, 0)), float(k))
-
-
-def _at_start(curve: SlopedCurve, x: BallArrays) -> BallArrays:
-    value, slope = curve(Range(*x[0].ends))
-    values, slopes = around(value.lower, value.upper), around(slope.lower, slope.upper)
-    rows = x[1:] * slopes
-    return BallArrays(np.concatenate([values.mid[None], rows.mid]), np.concatenate([values.rad[None], rows.rad]))
+        jets[self.target][k] = over(jets.ring.paired(rising, jets[self.slope].reversed(k - 1, 0)), float(k))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +218,10 @@ class Rectified:
     target: int
     arg: int
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
-        low, high = jets[self.arg][0][0].ends
-        x = jets[self.arg][k]
-        open_ = (low < 0) & (high > 0)
-        factor = np.where(open_, 0.5 if k == 0 else np.nan, np.where(low >= 0, 1.0, 0.0))
-        made = x * BallArrays(factor, np.where(open_, 0.5, 0.0))
-        if k == 0:
-            made.mid[0], made.rad[0] = _rectified(low, high, x[0])
-        jets[self.target][k] = made
+    def advance(self, k: int, jets: JetTable) -> None:
+        low, high = jets.ring.signs(jets[self.arg][0])
+        open_, factor = (low < 0) & (high > 0), np.where(low >= 0, 1.0, 0.0)
+        jets[self.target][k] = jets.ring.kinked(k, jets[self.arg][k], factor, open_)
 
 
 def _rectified(low: Floats, high: Floats, x: BallArrays) -> tuple[Floats, Floats]:
@@ -205,7 +239,7 @@ class Weighted:
     weight: Floats  # transposed
     bias: Floats
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         made = jets[self.arg][k] @ points(self.weight)
         if k == 0:
             first = made[:1] + points(self.bias)
@@ -220,7 +254,7 @@ class Picked:
     target: int
     sources: tuple[tuple[int, int], ...]  # node and component
 
-    def advance(self, k: int, jets: list[Jets]) -> None:
+    def advance(self, k: int, jets: JetTable) -> None:
         for place, (arg, component) in enumerate(self.sources):
             jets[self.target].mid[k, :, :, place] = jets[arg].mid[k, :, :, component]
             jets[self.target].rad[k, :, :, place] = jets[arg].rad[k, :, :, component]

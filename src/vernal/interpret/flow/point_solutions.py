@@ -61,6 +61,12 @@ class SolutionPiece:
             since = reals.ball(lower - self.start, upper - self.start)
             return tuple(_meet(_value(c, since), box) for c, box in zip(self.coefficients, self.box, strict=True))
 
+    def mean_slopes(self, upper: Fraction) -> Balls:
+        """Of each variable (x(s) - x(0)) / s, s the time since the start, at all times until upper."""
+        with ctx.workprec(self.precision):
+            since = reals.ball(Fraction(0), upper - self.start)
+            return tuple(_value(c[1:], since) for c in self.coefficients)
+
 
 def _value(coefficients: Sequence[arb], time: arb) -> arb:
     total = arb(0)
@@ -92,8 +98,13 @@ def clipped(state: Fraction | arb, ends: Ends) -> Fraction | arb:
 def _beside(
     states: Sequence[Fraction | arb], region: Sequence[Ends]
 ) -> Iterator[tuple[ExactNumber, tuple[fmpq, fmpq]]]:
-    for x, (low, high) in zip(states, region, strict=True):
-        yield reals.rational(x) if isinstance(x, Fraction) else x, (reals.rational(low), reals.rational(high))
+    for x, ends in zip(states, exact_ends(region), strict=True):
+        yield reals.rational(x) if isinstance(x, Fraction) else x, ends
+
+
+def exact_ends(region: Sequence[Ends]) -> list[tuple[fmpq, fmpq]]:
+    """The ends of a region as numbers that compare with balls."""
+    return [(reals.rational(low), reals.rational(high)) for low, high in region]
 
 
 def follow(

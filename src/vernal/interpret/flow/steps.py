@@ -1,9 +1,11 @@
 """Validated steps: sets of states carried along smooth solutions, disturbed or not.
 
 Let g be the field with every disturbance at its middle, B an a-priori enclosure of all disturbed solutions from a set X
-with centre c during [0, h], and x_k the Taylor coefficients of solutions of g as functions of their start. A solution y
-of g that starts in x is at time s at x_0(c) + s x_1(c) + ... + s^p x_p(c), plus J (x - c) for some J in the gradients
-of that polynomial over X (mean value theorem), plus s^(p+1) x_(p+1)(b) for some b in B (Taylor's theorem).
+during [0, h], and x_k the Taylor coefficients of solutions of g as functions of their start. A point x of X is c + e,
+where c is a point of X's polynomials (its centre, where it has none) and e is what other generators add. A solution y
+of g that starts in x is at time s at x_0(c) + s x_1(c) + ... + s^p x_p(c), plus J e for some J in the gradients of
+that sum over a box around X and c (mean value theorem), plus s^(p+1) x_(p+1)(b) for some b in B (Taylor's theorem).
+As a function of the symbols of the polynomials the sum is a polynomial again, up to what is beyond their degree.
 
 A solution z of the disturbed field from x has (z - y)' = f(z, d) - g(z) + g(z) - g(y). With W bounding the size of
 the first difference over B, and M that of the slopes of g over B (the entry itself on the diagonal), the components of
@@ -19,8 +21,9 @@ import numpy as np
 
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points, times
 from vernal.interpret.flow.picard import GRID, SolutionBoxes, VectorField, enclose, everywhere, on_grid
+from vernal.interpret.flow.polynomials import Monomials
 from vernal.interpret.flow.taylor import Taylor
-from vernal.interpret.flow.zonotope_batches import MAX_ORDER, Zonotopes, moved, weighted
+from vernal.interpret.flow.zonotope_batches import MAX_ORDER, Zonotopes, moved, reach, weighted
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
 from vernal.interpret.value_sets import Range, Value
@@ -71,6 +74,11 @@ class TaylorStepper:
         sets = 8 * generators * (4 * self.field.dimension + 2 * self.parts * rows)
         return 3 * self.nominal.memory(self.degree + 2) + disturbed + sets
 
+    def polynomial_memory(self, ring: Monomials) -> int:
+        """What polynomials take besides, with the products of their coefficients."""
+        rows = self.nominal.memory(self.degree + 2) // (1 + self.field.dimension)
+        return rows * ring.count + 16 * self.degree * len(ring.left) * self.nominal.widest if ring.count > 1 else 0
+
     def step(self, sets: Zonotopes, steps: Floats, tolerance: float, least: float = GRID) -> SetMoves:
         """One step of each set, not longer than given, and so short that what is truncated is within a tolerance.
 
@@ -78,19 +86,30 @@ class TaylorStepper:
         turns, whatever is shorter.
         """
         with np.errstate(all="ignore"):
-            hull = around(sets.lower, sets.upper)
+            start = sets.polynomials
+            hull = _hull(sets, start)
             slopes = self.nominal.values(hull)
             steps = np.where(slopes.finite.all((0, 2)), steps, 0.0)  # no slopes, no smooth step
             shortest = np.fmin(least, TURN / slopes.size[1:].sum(0).max(1))
             apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), shortest)
-            found = self.nominal.coefficients(_stacked(sets.centre, hull, apriori), self.degree + 1, gradients=True)
-            batch = len(steps)
-            centre, whole, during = (found[:, :, i * batch : (i + 1) * batch] for i in range(3))
+            middle, whole, during = self._coefficients(start, hull, apriori, sets.ring)
             h = self._shortened(apriori.steps, during, tolerance)
             marks = on_grid(np.linspace(0.0, 1.0, self.parts + 1)[:, None] * h)
             marks[-1] = h
-            moves = self._moved(sets, centre, whole, during, marks, self._disturbed_by(apriori, during, marks))
+            moves = self._moved(sets, middle, whole, during, marks, self._disturbed_by(apriori, during, marks))
             return _cut(moves, apriori)
+
+    def _coefficients(
+        self, start: BallArrays, hull: BallArrays, apriori: SolutionBoxes, ring: Monomials
+    ) -> tuple[BallArrays, BallArrays, BallArrays]:
+        """Of solutions from the polynomials of sets, and with gradients from around the sets and what is passed."""
+        parts, batch = [hull, around(apriori.lower, apriori.upper)], len(hull.mid)
+        if ring.count == 1:
+            parts.append(start[0])  # as a point among boxes
+        x = BallArrays(*(np.concatenate([getattr(part, end) for part in parts]) for end in ("mid", "rad")))
+        found = self.nominal.coefficients(x, self.degree + 1, gradients=True)
+        whole, during, middle = (found[:, :, i * batch : (i + 1) * batch] for i in range(3))
+        return middle[:, :1] if ring.count == 1 else self.nominal.solved(start, self.degree, ring), whole, during
 
     def _shortened(self, steps: Floats, during: BallArrays, tolerance: float) -> Floats:
         """Steps that keep the remainder within the tolerance; none where it is not known."""
@@ -136,10 +155,14 @@ class TaylorStepper:
     ) -> SetMoves:
         degree = self.degree
         remainder = _remainder(during[degree + 1, 0], marks[1:], degree + 1)
-        middle = _polynomial(centre[: degree + 1, 0], marks[1:]) + remainder
+        rows = BallArrays(*(np.moveaxis(part[: degree + 1], 1, 2) for part in (centre.mid, centre.rad)))
+        middle = _polynomial(rows, marks[1:])  # (marks, batch, monomials, n)
+        first = middle[:, :, 0] + remainder
+        middle.mid[:, :, 0], middle.rad[:, :, 0] = first.mid, first.rad
+        middle = BallArrays(*(np.moveaxis(part, 2, 0) for part in (middle.mid, middle.rad)))
         gradients = BallArrays(*(np.moveaxis(part[: degree + 1, 1:], 1, 3) for part in (whole.mid, whole.rad)))
         slopes = _polynomial(gradients, marks[1:])
-        after = moved(sets, middle[-1], slopes[-1], doubt[-1])
+        after = moved(sets, middle[:, -1], slopes[-1], doubt[-1])
         lower, upper = self._between(sets, middle, slopes, during[2, 0], marks, doubt)
         known = after.finite & np.isfinite(lower).all((0, 2)) & np.isfinite(upper).all((0, 2))
         smooth: Mask = np.asarray(whole.finite.all((0, 1, 3)))
@@ -150,17 +173,19 @@ class TaylorStepper:
     ) -> tuple[Floats, Floats]:
         """Bounds along the directions between marks: of both ends, of the bend of what lies between, and of doubt.
 
-        A function is within d^2 / 8 max |second derivative| of its chord over d; the coefficient is half of the latter.
+        Over d a function is above its chord by at most -d^2 / 8 times its least second derivative, and below it by at
+        most d^2 / 8 times the largest; the coefficient is half of a derivative.
         """
-        rows = points(self.directions) @ slopes
-        reach = sets.reach(rows)
-        ahead = (middle[..., None, :] @ points(self.directions.T.copy()))[..., 0, :]
-        ends = [sets.support(self.directions).ends, BallArrays(ahead.mid, (ahead.rad + reach) * SLACK).ends]
+        far = reach(points(self.directions) @ slopes, *sets.others)
+        along = (middle[..., None, :] @ points(self.directions.T.copy()))[..., 0, :]
+        ahead = sets.ring.range_of(along)
+        ends = [sets.support(self.directions).ends, BallArrays(ahead.mid, (ahead.rad + far) * SLACK).ends]
         lower, upper = (np.concatenate([start[None], later]) for start, later in zip(*ends, strict=True))
         size, gaps = np.abs(self.directions), np.diff(marks, axis=0)[..., None]
-        sway = weighted(size, bend.size) * (gaps * gaps / 4) + weighted(size, doubt)
-        sway = sway * SLACK + TINY
-        low, high = np.minimum(lower[1:], lower[:-1]) - sway, np.maximum(upper[1:], upper[:-1]) + sway
+        doubts = weighted(size, doubt) * SLACK + TINY
+        sinks, rises = (bend[:, None] @ points(self.directions.T.copy()))[:, 0].ends
+        above, below = (np.maximum(end, 0.0) * (gaps * gaps / 4) * SLACK + doubts for end in (-sinks, rises))
+        low, high = np.minimum(lower[1:], lower[:-1]) - below, np.maximum(upper[1:], upper[:-1]) + above
         return np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
 
 
@@ -179,11 +204,10 @@ def middle_field(flow: Model) -> list[Expr]:
     return substitute(flow.vector_field, middles)
 
 
-def _stacked(centre: Floats, hull: BallArrays, apriori: SolutionBoxes) -> BallArrays:
-    """Centres, sets and what is passed during the step, in one batch."""
-    during = around(apriori.lower, apriori.upper)
-    mid = np.concatenate([centre, hull.mid, during.mid])
-    return BallArrays(mid, np.concatenate([np.zeros_like(centre), hull.rad, during.rad]))
+def _hull(sets: Zonotopes, start: BallArrays) -> BallArrays:
+    """A box around all states of a set and around its polynomials, which a cut may have left outside."""
+    low, high = sets.ring.range_of(start).ends if sets.ring.count > 1 else (sets.centre, sets.centre)
+    return around(np.fmin(sets.lower, low), np.fmax(sets.upper, high))
 
 
 def _polynomial(coefficients: BallArrays, at: Floats) -> BallArrays:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 
 from vernal.errors import TypeClash
 from vernal.interpret.flow.balls import BallArrays, around, over
 from vernal.interpret.flow.jets import (
+    SLOPES,
     Composed,
+    Expansion,
     JetOperator,
     JetProduct,
+    JetRing,
     Jets,
+    JetTable,
     Opposite,
     Picked,
     Ratio,
@@ -30,6 +34,7 @@ from vernal.interpret.flow.jets import (
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import PI, Floats, float_above, float_below
 from vernal.interpret.slopes import BELL
+from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.graph import order
@@ -61,8 +66,13 @@ class Taylor:
 
         Row 0 has values, and with gradients row i + 1 the derivatives by the i-th component of x.
         """
+        start = self._with_gradients(x) if gradients else BallArrays(x.mid[None], x.rad[None])
+        return self.solved(start, degree, SLOPES)
+
+    def solved(self, start: BallArrays, degree: int, ring: JetRing) -> BallArrays:
+        """The coefficients of solutions from starts (rows, batch, n) in a ring: (degree + 1, rows, batch, n)."""
         with np.errstate(all="ignore"):
-            jets = self._jets(x, degree + 1, gradients)
+            jets = self._jets(start, degree + 1, ring)
             for k in range(degree):
                 self._advance(k, jets)
                 for i, root in enumerate(self.roots):
@@ -70,13 +80,24 @@ class Taylor:
         mids, rads = ([getattr(jets[i], name) for i in range(self.size)] for name in ("mid", "rad"))
         return BallArrays(np.concatenate(mids, 3), np.concatenate(rads, 3))
 
+    def expansion(self, x: BallArrays, degree: int) -> BallArrays:
+        """The Taylor coefficients at x (of any shape) of the first rate as a function of the only input."""
+        flat = BallArrays(x.mid.reshape(1, -1, 1), x.rad.reshape(1, -1, 1))
+        jets = self._jets(flat, degree + 1, SLOPES)
+        if degree:
+            jets[0].mid[1] = 1.0
+        for k in range(degree + 1):
+            self._advance(k, jets)
+        found = jets[self.roots[0]]
+        return BallArrays(*(part.reshape(degree + 1, *x.mid.shape) for part in (found.mid, found.rad)))
+
     def values(self, x: BallArrays) -> BallArrays:
         """f and its gradients by all inputs over x (batch, inputs): an array (1 + inputs, batch, n).
 
         At a kink the gradients enclose all slopes beside it.
         """
         with np.errstate(all="ignore"):
-            jets = self._jets(x, 1, gradients=True)
+            jets = self._jets(self._with_gradients(x), 1, SLOPES)
             self._advance(0, jets)
         found = [jets[root][0] for root in self.roots]
         return BallArrays(np.concatenate([f.mid for f in found], 2), np.concatenate([f.rad for f in found], 2))
@@ -85,21 +106,33 @@ class Taylor:
         """Bytes that so many coefficients with gradients take for each box."""
         return 16 * coefficients * (1 + self.inputs) * sum(self.sizes)
 
-    def _advance(self, k: int, jets: list[Jets]) -> None:
+    @property
+    def widest(self) -> int:
+        """The most components that a node has."""
+        return max(self.sizes)
+
+    def _advance(self, k: int, jets: JetTable) -> None:
         for operator in self.operators:
             self.tick()
             operator.advance(k, jets)
 
-    def _jets(self, x: BallArrays, coefficients: int, gradients: bool) -> list[Jets]:
-        batch, rows = len(x.mid), 1 + x.mid.shape[1] * gradients
+    def _with_gradients(self, x: BallArrays) -> BallArrays:
+        """Values (batch, inputs) with the derivative of each by itself, which is 1."""
+        n = x.mid.shape[1]
+        mid, rad = np.zeros((2, 1 + n, *x.mid.shape))
+        mid[0], rad[0] = x.mid, x.rad
+        mid[np.arange(n) + 1, :, np.arange(n)] = 1.0
+        return BallArrays(mid, rad)
+
+    def _jets(self, start: BallArrays, coefficients: int, ring: JetRing) -> JetTable:
+        """Of inputs (rows, batch, inputs) and constants, with nothing else filled in."""
+        rows, batch = start.mid.shape[:2]
         made = [Jets(coefficients, rows, batch, size) for size in self.sizes]
-        for i in range(x.mid.shape[1]):
-            made[i].mid[0, 0, :, 0], made[i].rad[0, 0, :, 0] = x.mid[:, i], x.rad[:, i]
-            if gradients:
-                made[i].mid[0, i + 1] = 1.0
+        for i in range(start.mid.shape[2]):
+            made[i].mid[0, :, :, 0], made[i].rad[0, :, :, 0] = start.mid[:, :, i], start.rad[:, :, i]
         for slot, value in self.constants.items():
             made[slot].mid[0, 0], made[slot].rad[0, 0] = value.mid, value.rad
-        return made
+        return JetTable(made, ring)
 
     # Compilation ------------------------------------------------------------------------------------------------------
 
@@ -186,19 +219,20 @@ class Taylor:
             return self.integer_power(size, base, int(exponent))
         number = self.number(exponent)
         slope_of = lambda value: self.product(size, number, self.enter(Ratio, size, value, base))  # noqa: E731
-        return self._composed(size, base, power_curve(exponent), slope_of)
+        of = power_curve(exponent), alone(build.power(ALONE, exponent))
+        return self._composed(size, base, of, slope_of)
 
-    def _composed(self, size: int, arg: int, curve: SlopedCurve, slope_of: Callable[[int], int]) -> int:
+    def _composed(self, size: int, arg: int, of: tuple[SlopedCurve, Expansion], slope_of: Callable[[int], int]) -> int:
         """phi(a) and, after it, the node of its slope, which is made from phi(a)."""
         target, place = self._slot(size), len(self.operators)
-        self.operators.insert(place, Composed(target, arg, slope_of(target), curve))
+        self.operators.insert(place, Composed(target, arg, slope_of(target), *of))
         return target
 
     def function(self, size: int, arg: int, function: Function) -> int:
         """An elementary function of a node."""
         if function in (Function.SIN, Function.COS):
             return self._wave(size, arg, function)
-        return self._composed(size, arg, sloped_curve(function), partial(self._slope, function, size, arg))
+        return self._composed(size, arg, curve_of(function), partial(self._slope, function, size, arg))
 
     def _slope(self, function: Function, size: int, arg: int, value: int) -> int:
         """The slope of a function, from its argument and value."""
@@ -210,8 +244,8 @@ class Taylor:
         """Sine and cosine, each the slope of the other."""
         sine, cosine, opposite = self._slot(size), self._slot(size), self._slot(size)
         self.operators += [
-            Composed(sine, arg, cosine, sloped_curve(Function.SIN)),
-            Composed(cosine, arg, opposite, sloped_curve(Function.COS)),
+            Composed(sine, arg, cosine, *curve_of(Function.SIN)),
+            Composed(cosine, arg, opposite, *curve_of(Function.COS)),
             Opposite(opposite, sine),
         ]
         return sine if function is Function.SIN else cosine
@@ -230,6 +264,24 @@ class Taylor:
                 assert made is not None
                 return made
             square = self.enter(JetProduct, size, square, square)
+
+
+ALONE = build.var("x")
+
+
+def curve_of(function: Function) -> tuple[SlopedCurve, Expansion]:
+    """An elementary function: values with slopes, and Taylor coefficients."""
+    return sloped_curve(function), alone(build.apply(function, ALONE))
+
+
+def alone(function: Expr) -> Expansion:
+    """The Taylor coefficients of a function of one variable."""
+
+    @cache
+    def program() -> Taylor:  # compiled when it is asked for: functions have slopes that are made of others
+        return Taylor([function], [ALONE])
+
+    return lambda x, degree: program().expansion(x, degree)
 
 
 @dataclass(frozen=True, slots=True)

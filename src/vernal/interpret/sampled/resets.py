@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points
-from vernal.interpret.flow.zonotope_batches import Zonotopes, spanned, widened
+from vernal.interpret.flow.zonotope_batches import RESET, Zonotopes, spanned, widened
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import TINY, Array, Floats, Mask, all_along, gamma
 from vernal.interpret.sampled.plant import Plant, Reset
@@ -132,12 +132,14 @@ def joined_images(parts: Sequence[ResetImages]) -> ResetImages:
 
 def _reset(sets: Zonotopes, changed: list[int], images: ResetImages) -> Zonotopes:
     """Sets with new values in some places: images of the sets, each with an error of its own."""
-    found, rest = spanned(points(images.coefficients), sets)
+    found, rest = spanned(points(images.coefficients), sets.spread, sets.spans)
     middle = (points(images.coefficients) @ points(sets.centre[..., None]))[..., 0] + points(images.rest.mid)
-    centre, generators = sets.centre.copy(), sets.generators.copy()
-    centre[:, changed], generators[:, changed] = middle.mid, found
+    centre, generators, bends = sets.centre.copy(), sets.generators.copy(), sets.bends.copy()
+    count = generators.shape[2]
+    centre[:, changed], generators[:, changed], bends[:, changed] = middle.mid, found[..., :count], found[..., count:]
     own = (rest + middle.rad + images.rest.rad) * SLACK + TINY
-    after = widened(centre, generators, sets.weights, np.array(changed), own)
+    after = replace(sets, centre=centre, generators=generators, bends=bends)
+    after = widened(after.losing(RESET, own, found[..., :count], sets.weights), np.array(changed), own)
     lower, upper = sets.lower.copy(), sets.upper.copy()
     lower[:, changed] = np.fmax(after.lower[:, changed], images.lower)
     upper[:, changed] = np.fmin(after.upper[:, changed], images.upper)

@@ -16,9 +16,10 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret.flow.integration import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
+from vernal.interpret.flow.polynomials import CONSTANT
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.flow.taylor import unknown_operators
-from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, joined
+from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, joined, ring_of
 from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import TemplateSets, no_sets, trailed
 from vernal.interpret.geometry.template_sets import joined as joined_sets
@@ -109,9 +110,14 @@ class LoopFollower:
         horizon: Fraction,
         pace: Callable[[float], Pace],
         record: Recorder = SILENT,
+        *,
+        curved: bool = False,
     ) -> Segments:
-        """From boxes (batch, variables) until a horizon; `pace` says how a stretch of so many units is gone."""
-        space = LoopSpace(self, lower, upper, horizon, pace, asked=False, record=record)
+        """From boxes (batch, variables) until a horizon; `pace` says how a stretch of so many units is gone.
+
+        `curved` sets are images of their boxes under polynomials, others zonotopes.
+        """
+        space = LoopSpace(self, lower, upper, horizon, pace, asked=False, record=record, curved=curved)
         steps = len(space.positions)
         Search(nothing_before(steps), space, HeedsNothing(), total=False, tick=self.tick).levels(steps)
         return space.segments()
@@ -137,15 +143,18 @@ class LoopSpace:
         *,
         asked: bool = True,
         record: Recorder = SILENT,
+        curved: bool = False,
     ) -> None:
         """`asked`: whether a formula is asked of the sets, so that none may be left."""
         self.loop, self.horizon, self.pace, self.asked, self.record = loop, horizon, pace, asked, record
-        self.starts = lower, upper
+        self.starts, self.ring = (lower, upper), CONSTANT
+        if curved:
+            self.ring = ring_of(lower[:, loop.columns], upper[:, loop.columns])
         self.instants = list(loop.plant.instants(horizon))
         self.positions = [number for number, instant in enumerate(self.instants) if instant.position]
         count, n = lower.shape
         self.inside, self.until, self.rough = np.full((3, count), np.inf)
-        self.influence = np.zeros((count, n))
+        self.influence, self.bent = np.zeros((count, n)), np.zeros(count)
         self.records: list[tuple[TemplateSets, Floats]] = []
         self._stage, self._count = Stage(0, None, TRUE), 0  # the position that is looked at, and its sets
         self._trails = 0
@@ -159,7 +168,7 @@ class LoopSpace:
         rows, kinds = np.unique(lower[:, others], axis=0, return_inverse=True)
         for number, row in enumerate(rows if len(lower) else ()):
             origins = np.flatnonzero(kinds.reshape(-1) == number)
-            sets = boxes(lower[origins][:, columns], upper[origins][:, columns])
+            sets = boxes(lower[origins][:, columns], upper[origins][:, columns], self.ring)
             first = Group(tuple(Fraction(x) for x in row), origins, sets, np.full(len(origins), -1))
             for group in self._reset([first], self.instants[0]):
                 yield group.values, group
@@ -182,7 +191,8 @@ class LoopSpace:
         sets, times = zip((no_sets(self.loop.template), np.empty((0, 2))), *self.records, strict=True)
         until = np.minimum(self.until, float_below(self.horizon))
         inside = np.minimum(self.inside, until)
-        return Segments(joined_sets(sets), np.concatenate(times), inside, until, self.influence, self.rough)
+        own = (inside, until, self.influence, self.bent, self.rough)
+        return Segments(joined_sets(sets), np.concatenate(times), *own)
 
     def onward(self, group: Group, number: int) -> list[Group]:
         """From an instant to the next position, or to the horizon, after which nothing is followed."""
@@ -270,6 +280,7 @@ class LoopSpace:
         rough = np.isfinite(passed.rough)
         np.minimum.at(self.rough, group.origins[rough], self._absolute(passed.rough[rough], start, -1))
         np.maximum.at(self.influence, (group.origins[:, None], loop.columns), passed.influence)
+        self.bent[group.origins] = passed.bent
         return Group(group.values, group.origins[arrived], ends, group.trail[arrived])
 
     def _absolute(self, times: Floats, start: Fraction, side: int = 0) -> Floats:

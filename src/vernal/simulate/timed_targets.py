@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -41,6 +42,10 @@ class TrajectoryTarget(Protocol):
 
     def critical(self, runs: Runs) -> list[float]:
         """Of a single trajectory, other times at which it may fail."""
+        ...
+
+    def needed(self, runs: Runs) -> float:
+        """Of a single trajectory, until when it has to be followed for it to fail; infinity where all of it is."""
         ...
 
 
@@ -96,6 +101,36 @@ class TimedTarget:
                 found.append(float(runs.times[int(np.argmin(counted[0]))]))
         return found
 
+    def needed(self, runs: Runs) -> float:
+        """Until something that has to hold throughout clearly does not, or until something had to come true."""
+        table = self.known.table(runs)
+        return fold(self.formula, lambda node, args: self._failing(node, args, table, runs)).time
+
+    def _failing(self, node: Formula, args: tuple[Failing, ...], table: dict[Expr, Floats], runs: Runs) -> Failing:
+        """By how much a part of the formula fails at the beginning, and when that is seen."""
+        assert runs.times is not None
+        rows = _margin(node, tuple(arg.rows for arg in args), table, runs)
+        match node:
+            case Always(bound=bound):
+                counted = np.where(_counted(runs, bound), args[0].rows, np.inf)[0]
+                clear = np.flatnonzero(counted <= min(float(counted.min(initial=np.inf)) / 2, 0.0))
+                return Failing(rows, float(runs.times[clear[0]]) if len(clear) else np.inf)
+            case Eventually(bound=Bound(upper=upper)):
+                return Failing(rows, np.inf if upper is None else nearest(upper))
+            case And():
+                return Failing(rows, min((arg.time for arg in args if arg.rows[0, 0] < 0), default=np.inf))
+            case Or():
+                return Failing(rows, max(arg.time for arg in args))
+        return Failing(rows, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failing:
+    """Margins of a part of a formula at all positions, and when it is seen that it fails at the first."""
+
+    rows: Floats
+    time: float
+
 
 class SampledTarget:
     """The margin of a question's formula over the samples of a loop."""
@@ -123,6 +158,10 @@ class SampledTarget:
     def critical(self, runs: Runs) -> list[float]:
         """None: only instants count."""
         return []
+
+    def needed(self, runs: Runs) -> float:
+        """All of it."""
+        return np.inf
 
 
 TARGETS: Mapping[Time, Callable[[Question], TrajectoryTarget]] = {
