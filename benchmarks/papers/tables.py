@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from benchmarks import ladder
-from benchmarks.auto_ratio import linear_loop, seconds
 from benchmarks.cartpole import __main__ as cartpole
 from benchmarks.forever import table as forever
 from benchmarks.forever.paper import Paper
@@ -23,7 +22,6 @@ from benchmarks.spread import __main__ as spread
 from vernal.logic.task import Task
 
 CPU = time.process_time
-DIMENSIONS, LOOPS = (2, 4, 6, 8, 10, 15, 20), 3
 
 
 # Ladders: AAAI 2019, and Table 4 and Figure 2 of AAMAS 2025 -----------------------------------------------------------
@@ -136,16 +134,3 @@ def swinging(cap: float) -> int:
     """AAMAS 2025, Table 3."""
     print("F (y >= 1 - eps); printed: seconds (depth)\n")
     return endless(pendulum.HEADER, pendulum.groups(), pendulum.DEPTH, cap, printed.PENDULUM)
-
-
-def linear_loops(cap: float) -> int:
-    """Stable linear loops of growing dimension, for all time."""
-    rows = []
-    for dimensions in DIMENSIONS:
-        took = [seconds(linear_loop(dimensions, seed), "auto", cap) for seed in range(LOOPS)]
-        decided = [one for one in took if one is not None]
-        slowest = f"{max(decided):.2f}" if decided else ""
-        rows.append((str(dimensions), f"{len(decided)} of {LOOPS}", slowest))
-    print("x' = A x, spectral radius 0.95, claim 1.2 times the supremum, auto\n")
-    print(table(("dimensions", "proven", "slowest, CPU s"), rows))
-    return 0
