@@ -29,7 +29,7 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 TERMS = 10  # of the series of the exponential,
-SMALL = 0.25  # where its argument has this norm at most
+MAX_NORM = 0.25  # where its argument has this norm at most
 MAX_DOUBLINGS = 40
 GUESSES = 8  # of a box in which solutions stay
 WIDER, RELATIVE, ABSOLUTE = 0.1, 2.0**-40, 2.0**-60  # by which a guess is wider than what was found in the last one
@@ -49,7 +49,7 @@ def propagators(matrix: Floats, rates: BallArrays, h: Floats) -> Propagators:
     """Of matrices (batch, n, n), rates v (batch, n) and times (batch,)."""
     batch, n, _ = matrix.shape
     norm = float(np.max(np.abs(matrix).sum(2).max(1) * h, initial=0.0)) * SLACK
-    doublings = min(max(0, math.ceil(math.log2(norm / SMALL))), MAX_DOUBLINGS) if 0 < norm < math.inf else 0
+    doublings = min(max(0, math.ceil(math.log2(norm / MAX_NORM))), MAX_DOUBLINGS) if 0 < norm < math.inf else 0
     first = np.ldexp(h, -doublings)
     q = norm * 2.0**-doublings
     rest = 2 * q ** (TERMS + 1) / math.factorial(TERMS + 1) * SLACK + TINY if q <= 1 else math.nan
