@@ -65,6 +65,20 @@ class Measured:
         return "timeout" in (self.reason or "")
 
 
+def times_ours(pairs: Iterable[tuple[Measured, Measured]]) -> str:
+    """How many times our seconds of the processor another method takes, over the questions that both decide.
+
+    A question at which the other one meets its cap counts with the cap: then the ratio is at least that.
+    """
+    both = [(theirs, ours) for theirs, ours in pairs if ours.verdict != "unknown"]
+    asked = [(theirs, ours) for theirs, ours in both if theirs.verdict != "unknown" or theirs.timed_out]
+    own = sum(ours.processor for _, ours in asked)
+    if not own:
+        return ""
+    least = ">= " if any(theirs.timed_out for theirs, _ in asked) else ""
+    return f"{least}{sum(theirs.processor for theirs, _ in asked) / own:.1f}"
+
+
 def measure(file: Path, method: Method, cap: float, **parameters: float) -> Measured:
     """The only property of a task file, by one method; reading the file is not counted."""
     task = load(file, **parameters)

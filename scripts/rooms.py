@@ -21,7 +21,7 @@ BANDS = {  # what the rooms are for, and the colour of their bars
     "words and data": (("printable", "errors", "model", "logic"), "#d9ead3"),
     "meaning and machines": (("interpret", "evidence", "solvers", "run", "simulate"), "#cfe2f3"),
     "methods": (("sets", "reduce", "engines"), "#fff2cc"),
-    "doors": (("formats", "queries", "report", "worlds", "cli"), "#f4dcd6"),
+    "doors": (("formats", "queries", "report", "worlds", "cli", "plugins"), "#f4dcd6"),
 }
 WIDTH, BAR, GAP, LEFT = 860, 30, 6, 130
 FONT = "font-family='system-ui, sans-serif'"

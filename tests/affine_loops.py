@@ -26,8 +26,8 @@ CLEAR = 1e-6  # relative margin from which on floats may say who is right
 
 
 def affine_loop(rng: random.Random) -> System:
-    """Of one to four components, contracting or expanding, with or without an offset."""
-    n = rng.randint(1, 4)
+    """Of one to six components, contracting or expanding, with or without an offset."""
+    n = rng.randint(1, 6)
     A = np.array([[rng.uniform(-1, 1) for _ in range(n)] for _ in range(n)])
     if rng.random() < 0.3:
         A = A * (np.eye(n) + (np.array([[rng.random() for _ in range(n)] for _ in range(n)]) < 0.3))  # sparse

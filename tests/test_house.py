@@ -38,6 +38,7 @@ ROOMS = (
     "report",
     "worlds",
     "cli",
+    "plugins",
 )
 
 # An engine's package imports no other engine's; what composes engines stands beside the packages.

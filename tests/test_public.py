@@ -73,6 +73,7 @@ PUBLIC = [
     "sweep",
     "tan",
     "tanh",
+    "verdict_callback",
     "when",
     "worlds",
     "write_abstraction",

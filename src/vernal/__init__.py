@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from vernal.model.functions import atan, cos, erf, exp, expm1, log, log1p, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
+    from vernal.plugins.sb3_callback import verdict_callback
     from vernal.queries.public_faults import faults
     from vernal.queries.public_sweep import sweep
     from vernal.report.abstraction_file import write_abstraction
@@ -129,6 +130,7 @@ _HOMES = {
         "tanh",
     ],
     "vernal.model.network": ["Network"],
+    "vernal.plugins.sb3_callback": ["verdict_callback"],
     "vernal.queries.public_faults": ["faults"],
     "vernal.queries.public_sweep": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
@@ -200,6 +202,7 @@ __all__ = [
     "sweep",
     "tan",
     "tanh",
+    "verdict_callback",
     "when",
     "worlds",
     "write_abstraction",
@@ -245,6 +248,7 @@ HOOKS.update(
     {
         name: _later(module, name)
         for module, names in {
+            "vernal.formats.certificate": ["certificate_of"],
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
             "vernal.report.fault_table": ["faults_text", "show_faults"],

@@ -18,6 +18,8 @@ from vernal.reduce.neural.partition import automaton_of
 from vernal.report.run_table import shown_steps
 from vernal.solvers.registry import BACKENDS, SolverEntry
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 THERMOSTAT = Path(__file__).resolve().parents[2] / "examples" / "thermostat"
 Said = pytest.CaptureFixture[str]
 
@@ -331,4 +333,15 @@ def test_task_files_validate(tmp_path: Path, capsys: Said) -> None:
     on_a_world = {"vernal": 1, "world": "cartpole", "agents": {"push": {"policy": "policy.onnx"}}}
     jsonschema.Draft202012Validator(schema).validate(on_a_world)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(schema).validate({"vernal": 1, "state": {}})
+        jsonschema.Draft202012Validator(schema).validate({"state": {}})
+    misspelt = {"vernal": 1, "enviroment": {"next": {}}, "agents": {"push": {"polcy": "p.onnx"}}}
+    wrong = jsonschema.Draft202012Validator(schema).iter_errors(misspelt)
+    places = {tuple(error.absolute_path) for error in wrong}
+    assert places == {("enviroment",), ("agents", "push", "polcy")}, "editors mark these lines, not the whole file"
+
+
+def test_the_examples_name_the_schema_that_comes_with_them(capsys: Said) -> None:
+    main(["schema", "task"])
+    assert (EXAMPLES / "task.schema.json").read_text() == capsys.readouterr().out, "vernal schema task > examples/..."
+    for file in EXAMPLES.glob("*/*.toml"):
+        assert file.read_text().startswith("#:schema ../task.schema.json\n"), file

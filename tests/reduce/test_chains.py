@@ -22,8 +22,10 @@ from tests.loops import MODE, condition
 from tests.planning_loops import planning_case
 from tests.systems import make
 from vernal import reduce
+from vernal.engines.base import Engine
 from vernal.engines.chain import Chain
 from vernal.engines.explicit.engine import Explicit
+from vernal.engines.explicit.first_step import FirstStep
 from vernal.errors import VernalError
 from vernal.evidence.belief import believed, confirmed
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -254,11 +256,12 @@ def kept_questions(seeds: range, bound: Bound, *, steered: bool) -> Iterator[Que
         yield Question(system, Always(Not(Atom(condition(rng, [rng.choice(states) for _ in range(2)], 1))), bound))
 
 
+@pytest.mark.parametrize("engine", [Explicit(), FirstStep()], ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("steered", [False, True])
-def test_back_from_a_failure_comes_every_start_that_may_fail(steered: bool) -> None:
+def test_back_from_a_failure_comes_every_start_that_may_fail(steered: bool, engine: Engine) -> None:
     verdicts = []
     for question in kept_questions(range(80), ONE_STEP, steered=steered):
-        known, expected = known_by(Chain((Backward(),), Explicit()), question), truth(question)
+        known, expected = known_by(Chain((Backward(),), engine), question), truth(question)
         if expected is not None and not isinstance(known, Open):
             assert isinstance(known, Proof) is expected, question.formula
             assert not isinstance(known, Proof) or not known.empty
@@ -266,15 +269,14 @@ def test_back_from_a_failure_comes_every_start_that_may_fail(steered: bool) -> N
     assert min(verdicts.count(True), verdicts.count(False)) > 10
 
 
-def test_back_from_what_is_unsafe_in_planning_models() -> None:
+@pytest.mark.parametrize("engine", [Explicit(), FirstStep()], ids=lambda one: type(one).__name__)
+def test_back_from_what_is_unsafe_in_planning_models(engine: Engine) -> None:
     """Operators with guards, some of them silent, under a policy: what `explicit` says of all starts, from the few."""
     verdicts = []
     for seed in range(60):
         case = planning_case(random.Random(seed))
         question = Question(case.system, Always(Not(Atom(case.unsafe)), ONE_STEP))
-        known, whole = (
-            known_by(chain, question) for chain in (Chain((Backward(),), Explicit()), Chain((), Explicit()))
-        )
+        known, whole = (known_by(chain, question) for chain in (Chain((Backward(),), engine), Chain((), Explicit())))
         if not isinstance(known, Open) and not isinstance(whole, Open):
             assert type(known) is type(whole), f"seed {seed}: {question.formula}"
             verdicts.append(isinstance(known, Proof))

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from vernal.engines.pipe_maker import PipeEngine
 
 
-MAX_FIRST_STATES = 2_000_000  # that are looked at one by one where the first step may fail
-
-
 def split() -> Engine:
     """The engine `split`, which breeds simulated states in its pauses."""
     from vernal.engines.falsify.engine import Falsify
@@ -37,10 +34,10 @@ def predicates(options: PredicateOptions | None = None) -> Engine:
 def backward() -> Engine:
     """The engine `backward`: the initial states that may fail at once, looked at one by one."""
     from vernal.engines.chain import Chain, InOrder
-    from vernal.engines.explicit.engine import Explicit
+    from vernal.engines.explicit.first_step import FirstStep
     from vernal.reduce.backward import Backward
 
-    return Chain((Backward(),), InOrder("backward", (Explicit(MAX_FIRST_STATES),)))
+    return Chain((Backward(),), InOrder("backward", (FirstStep(),)))
 
 
 def programs() -> Engine:

@@ -16,6 +16,7 @@ from vernal.engines.abilities import (
     by_programs,
     by_proofs,
     by_simulation,
+    by_tree_programs,
     path_by_path,
 )
 from vernal.engines.base import Engine
@@ -154,7 +155,7 @@ ENGINES: tuple[EngineEntry, ...] = (
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
         MilpOptions,
-        may=by_programs,
+        may=by_tree_programs,
     ),
     EngineEntry(
         "smt",

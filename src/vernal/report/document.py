@@ -19,7 +19,7 @@ from vernal.queries.sweep import SweepRow
 from vernal.report.attempt_words import method
 from vernal.report.next_steps import suggestions
 
-SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "task", "automaton")
+SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "certificate", "task", "automaton")
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
@@ -50,6 +50,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": shown.get("evidence"),
         **{key: shown.get(key) for key in PAYLOADS},
+        **({} if result.uncertified is None else {"uncertified": result.uncertified}),
         **(_times(result) if task.model.motion.time is Time.SECONDS else {}),
     }
 
@@ -127,13 +128,21 @@ def _task_schema() -> dict[str, Any]:
 
     from vernal.formats.task.schema import TaskTable
 
-    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
     made = msgspec.json.schema(TaskTable)
     tables = made["$defs"]
-    tables["TaskTable"]["required"] = ["vernal"]
-    tables["TaskTable"]["anyOf"] = [{"required": ["state", "init"]}, {"required": ["world"]}]
+    top = tables.pop("TaskTable")  # not referred to: editors find a misspelt table at its line only at the top itself
     del tables["AgentTable"]["required"]  # a world may say the rest
-    return {**title, **made}
+    _place_unknown_names([top, tables])
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
+    return {**top, **title, "required": ["vernal"], "$defs": tables}
+
+
+def _place_unknown_names(part: Any) -> None:
+    """Where no other names are allowed, the entry of such a name is wrong and not the table that it is in."""
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        _place_unknown_names(inner)
+    if isinstance(part, dict) and part.get("additionalProperties") is False:
+        part["additionalProperties"] = {"not": {"title": "a name that is not known here"}}
 
 
 def _automaton_schema() -> dict[str, Any]:

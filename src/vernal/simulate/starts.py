@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vernal.errors import InputError
 from vernal.interpret import concrete, exact
-from vernal.interpret.discrete.initial_states import start_boxes
+from vernal.interpret.discrete.initial_states import start_boxes, start_sample
 from vernal.interpret.discrete.solutions import ValueBoxes, values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import expr as e
@@ -117,11 +117,12 @@ def initial_points(
 ) -> dict[Var, Floats]:
     """Initial states and memories, uniform over boxes and sets.
 
-    Constraints on discrete variables are solved, others are met by rejection.
+    Constraints on discrete variables are solved, others are met by rejection. Whoever wants `corners` looks for extreme
+    states, not for a fair sample: where solving takes long, some parts of the initial set will do.
     """
     if not system.step.inputs:
         return {}
-    solved = start_boxes(system.initial, tick)
+    solved = start_sample(system.initial, runs, rng, tick) if corners else start_boxes(system.initial, tick)
     if solved is not None:
         return _solved_points(system, solved, runs, rng)
     kept: list[dict[Var, Floats]] = []

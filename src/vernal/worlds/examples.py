@@ -18,6 +18,7 @@ ALL = "all"
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")  # installed; in a checkout
 _MADE_BY = {".py", ".json", ".pyc"}  # scripts and what they measured: useful in the repository only
+SCHEMA = "task.schema.json"  # that editors check task files against, as their first lines say
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")
 
 
@@ -54,6 +55,7 @@ def write(example: Example, folder: Path, *, force: bool = False) -> list[Path]:
     for file, content in contents.items():
         if file in differing or not file.exists():
             write_bytes(file, content)
+    write_bytes(folder / SCHEMA, (_home() / SCHEMA).read_bytes())
     return list(contents)
 
 

@@ -40,7 +40,7 @@ from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr, Function
-from vernal.model.sorts import INT
+from vernal.model.sorts import BOOL, INT
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.simulate.runs import StepSimulator
@@ -357,3 +357,28 @@ def test_the_published_table(data: Path, v0: str) -> None:
     for k in range(1, 7):
         expected = VIOLATED if k in TABLE[v0] else UNKNOWN
         assert ask(system, Next(far, k, ALL)).verdict is expected, k
+
+
+def test_a_step_from_one_of_a_million_starts_is_found_from_behind() -> None:
+    """Loads that are twenty together, one of which fails at once."""
+    loads = [build.var(f"l{i}", INT) for i in range(5)]
+    alarm = build.var("alarm", BOOL)
+    wanted = build.conj(*(build.compare("==", load, 2 * i) for i, load in enumerate(loads)))
+    total = build.compare("==", sum(loads[1:], loads[0]), 20)
+    first = {**{load.name: (0, 20) for load in loads}, "alarm": {0}}
+    sorts = {**{load.name: INT for load in loads}, "alarm": BOOL}
+    system = make(first, {"alarm": wanted}, sorts=sorts, where=[total])
+    result = ask(system, Always(Not(Atom(alarm))))
+    assert result.verdict is VIOLATED
+    assert result.trace is not None
+    assert [result.trace.steps[0].state[load.name] for load in loads] == [0, 2, 4, 6, 8]
+
+
+def test_constraints_that_leave_too_many_starts_to_solve_are_sampled() -> None:
+    loads = [build.var(f"l{i}", INT) for i in range(9)]
+    total = build.compare("==", sum(loads[1:], loads[0]), 30)
+    system = make({x.name: (0, 30) for x in loads}, {}, sorts={load.name: INT for load in loads}, where=[total])
+    plan = first_plan(system, 50, 1, np.random.default_rng(0))
+    drawn = np.stack([plan.first[load] for load in loads], axis=1)
+    assert (drawn.sum(axis=1) == 30).all()
+    assert len(np.unique(drawn, axis=0)) > 25

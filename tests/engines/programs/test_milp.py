@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,21 +16,28 @@ from tests.engines.test_truth import check_evidence
 from tests.judge import instance
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.portion import some
+from tests.systems import make
 from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
 from tests.work import processor
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.options import Encoding, MilpOptions
+from vernal.engines.programs import program
 from vernal.engines.programs.milp import Milp
 from vernal.errors import InputError, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.formats.task.blueprint import load
+from vernal.interpret.milp.encode import Encoder
+from vernal.interpret.milp.exclusions import exclude
 from vernal.logic.progress import on_paths
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model import build
+from vernal.model.initial import Valuation
+from vernal.model.sorts import BOOL, INT, enum
 from vernal.model.tick import idle
 from vernal.run.budget import Budget
-from vernal.sets.refutation import BoundedStarts, cases, refuting_condition
+from vernal.sets.refutation import BoundedStarts, Case, cases, refuting_condition
 from vernal.solvers import registry
 from vernal.solvers.base import MilpProblem as LinearProgram
 from vernal.solvers.base import MilpSolver, Solved, SolveStatus
@@ -61,6 +69,64 @@ def asked(
     result = asked_of(Milp(MilpOptions(encoding, solver)), question, Budget(timeout=30))
     check_evidence(task.system, question.formula, result)
     return result
+
+
+# Discrete states that a solver takes for counterexamples --------------------------------------------------------------
+
+# A hat over x = 7, and at y = 3 another one: with each a tolerance takes 1 for enough.
+NEARLY = """
+[state]
+x = "int [0, 20]"
+y = "int [0, 9]"
+mode = "enum {{A, B}}"
+bad = "bool"
+[init]
+x = "[0, 20]"
+y = "[0, 9]"
+mode = "{{A, B}}"
+bad = false
+[environment.let]
+first = "relu(x - 6) - 2 * relu(x - 7) + relu(x - 8)"
+second = "relu(y - 2) - 2 * relu(y - 3) + relu(y - 4)"
+[environment.next]
+bad = "first + second >= {height} & mode == B"
+"""
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+def test_states_that_only_a_tolerance_takes_for_failures_are_left_out(
+    encoding: Encoding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = NEARLY.format(height="2.000000001")
+    assert asked(model, "G[0,1] !bad", encoding).verdict is HOLDS
+    monkeypatch.setattr(program, "is_finite", lambda system, case: False)
+    assert asked(model, "G[0,1] !bad", encoding).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+def test_failures_among_states_that_nearly_fail_are_found(encoding: Encoding) -> None:
+    result = asked(NEARLY.format(height="2"), "G[0,1] !bad", encoding)
+    assert result.verdict is VIOLATED
+    assert result.trace is not None
+    assert [result.trace.steps[0].state[name] for name in "xy"] == [7, 3]
+
+
+def test_a_state_is_left_out_of_a_program_and_no_other() -> None:
+    """State after state of a small set, until none is left."""
+    light = enum("R", "G", "B")
+    system = make({"x": (-1, 1), "p": {0, 1}, "light": {0, 2}}, {}, sorts={"x": INT, "p": BOOL, "light": light})
+    starts, left = system.initial.starts, set[tuple[int, ...]](product((-1, 0, 1), (0, 1), (0, 2)))
+    excluded: list[Valuation] = []
+    while True:
+        encoder = Encoder(starts, BoundedStarts(system.initial).linear)
+        for state in excluded:
+            exclude(encoder, state)
+        point = registry.find("highs").solve(program.program(encoder.sheet), 10.0, 1e9, idle).point
+        if point is None:
+            break
+        excluded.append(program.ProgramPoint(system, encoder, Case(build.TRUE)).first(point, None))
+        left.remove(tuple(int(excluded[-1][var][0]) for var in starts))
+    assert not left
 
 
 # Both encodings, every solver -----------------------------------------------------------------------------------------

@@ -13,12 +13,15 @@ import pytest
 from tests.portion import seeds
 from vernal.errors import Stopped
 from vernal.interpret import exact
-from vernal.interpret.discrete.initial_states import has_start, is_solvable, narrowed, start_boxes
+from vernal.interpret.discrete import initial_states
+from vernal.interpret.discrete.initial_states import has_start, is_solvable, narrowed, start_boxes, start_stream
+from vernal.interpret.discrete.solutions import ValueBoxes, ValueSearch
 from vernal.interpret.discrete.state_tables import listed_states
 from vernal.model import build
 from vernal.model.expr import Const, Expr, Role
 from vernal.model.initial import InitialSet, OneOf, Span, Start
 from vernal.model.sorts import BOOL, INT, REAL, enum
+from vernal.model.tick import idle
 
 LIGHT = enum("RED", "GREEN", "BLUE")
 x, y = (build.var(name, INT, role=Role.STATE) for name in "xy")
@@ -171,3 +174,59 @@ def test_many_thousand_listed_states() -> None:
     boxes = start_boxes(made)
     assert boxes is not None
     assert boxes.count == len(np.unique(values, axis=0))
+
+
+# Sums -----------------------------------------------------------------------------------------------------------------
+
+a, b, c = (build.var(name, INT, role=Role.STATE) for name in "abc")
+SUMS: dict[Expr, Start] = {
+    a: Span(Fraction(-2), Fraction(5)),
+    b: Span(Fraction(0), Fraction(6)),
+    c: OneOf(tuple(map(Fraction, (-3, 1, 2, 8)))),
+}
+
+
+def sums(random: Random) -> Expr:
+    """A few linear comparisons at once, with fractions among the factors, and now and then a disjunction."""
+    parts = []
+    for _ in range(random.randint(1, 3)):
+        left = random.choice((a + b + c, 2 * a - b, a - 3 * c, a / 2 + b, b - c))
+        parts.append(build.compare(random.choice(("<", "<=", "==")), left, random.choice((a, 0, 3, Fraction(5, 2)))))
+    return build.conj(*parts) if random.random() < 0.8 else build.conj(parts[0], build.disj(*parts, c >= 2))
+
+
+@pytest.mark.parametrize("seed", seeds(120))
+def test_sums_are_solved_like_brute_force_however_they_are_asked_for(seed: int) -> None:
+    random = Random(seed)
+    where = sums(random)
+    made = InitialSet({var: (start,) for var, start in SUMS.items()}, (where,))
+    values = [list(s.integers) if isinstance(s, Span) else [int(v) for v in s.values] for s in SUMS.values()]
+    expected = {
+        row
+        for row in itertools.product(*values)
+        if exact.evaluate([where], dict(zip(SUMS, map(Fraction, row), strict=True)))[0] is True
+    }
+    assert has_start(made) == bool(expected)
+    for size in (2, 1000):
+        portions = list(start_stream(made, size))
+        assert all(portion.count <= size for portion in portions)
+        found = [row for portion in portions for row in in_order(portion)]
+        assert len(found) == len(set(found))
+        assert set(found) == expected
+    drawn = initial_states._search(made, idle).sample(5, np.random.default_rng(seed))
+    assert set(in_order(drawn)) <= expected
+    assert len(drawn) or not expected
+
+
+def in_order(boxes: ValueBoxes) -> list[tuple[int, ...]]:
+    places = [boxes.variables.index(var) for var in SUMS]
+    return [tuple(row) for row in boxes.rows()[:, places].tolist()]
+
+
+def test_a_sum_needs_no_search() -> None:
+    """Six numbers that are five together: cut along five of them, and the last follows."""
+    packages = [build.var(f"at {i}", INT, role=Role.STATE) for i in range(6)]
+    where = build.compare("==", sum(packages[1:], packages[0]), 5)
+    search = ValueSearch((where,), tuple(packages), [range(6) for _ in packages], idle)
+    assert search.run().count == 252  # 5 among 6 places
+    assert search.looked_at < 2 * 252

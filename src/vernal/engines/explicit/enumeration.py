@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vernal.engines.explicit.choices import Decider, refuse_intervals
 from vernal.engines.explicit.graph import Graph, links
 from vernal.engines.explicit.successors import Following
 from vernal.interpret.discrete.initial_states import start_boxes
+from vernal.interpret.discrete.solutions import MAX_BOXES
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions, order
 from vernal.run.budget import Budget
+from vernal.sets.finite.choices import Decider, refuse_intervals
 from vernal.sets.finite.columns import Columns, NotFinite, slices
 from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
 from vernal.sets.finite.table import Codes, Numbers, RowTable
@@ -77,7 +78,7 @@ class Enumeration:
         return self._graph(levels, complete=not met and self.parts.expanded, goal=met)
 
     def _starts(self) -> Codes:
-        boxes = start_boxes(self.system.initial, self.budget.check)
+        boxes = start_boxes(self.system.initial, self.budget.check, min(MAX_BOXES, self.most))
         if boxes is not None:
             return self.columns.starts_in(boxes, self.system.initial, self.most)
         rows = self.columns.starts(self.system.initial, self.most)
@@ -98,7 +99,7 @@ class Enumeration:
 
     def _visit(self, states: Numbers, expands: bool, goal: Goal | None) -> bool:
         """Positions, atoms and, where wanted, successors of some states; whether a goal is among the positions."""
-        positions, which = self._positions(RowBatch(self.table.rows[states], {}))
+        positions, which = self.positions(RowBatch(self.table.rows[states], {}))
         conditions = [*self.atoms.values()]
         facts = self.points.kleene(conditions, positions) if conditions else []
         first = self.parts.positions
@@ -116,7 +117,7 @@ class Enumeration:
         known = {atom: sure for atom, (sure, maybe) in zip(self.atoms, facts, strict=True) if sure is maybe}
         return len(known) == len(self.atoms) and bool(goal(known, count).any())
 
-    def _positions(self, batch: RowBatch) -> tuple[RowBatch, Numbers]:
+    def positions(self, batch: RowBatch) -> tuple[RowBatch, Numbers]:
         """Each state with every way to decide what is asked about it, and which state it is."""
         if not self.opening.plan:
             return batch, np.arange(len(batch))

@@ -10,12 +10,16 @@ solution is taken.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from vernal.engines.chain import Chain, Prover
 from vernal.engines.falsify.hunt import Hunt, Quarry
-from vernal.engines.falsify.paths import FailingPaths
+from vernal.engines.falsify.paths import MAX_RUNS, FailingPaths
 from vernal.engines.falsify.trajectories import FailingTrajectories
 from vernal.engines.refusals import OF_SOME_SAMPLES, in_seconds
+from vernal.errors import Stopped
 from vernal.evidence import confirm, single_path
 from vernal.evidence.candidates import witnessed
 from vernal.evidence.confirm import close_atom
@@ -27,10 +31,13 @@ from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import order
+from vernal.reduce.backward import Backward
 from vernal.run.budget import Budget
 from vernal.simulate.starts import NoInitialState
 
 MAX_RUN_STEPS = 50_000  # steps
+SHARE_FROM_BEHIND = 0.3  # of the time, for initial states that one step may take to what must not happen
+MAX_FIRST_BATCHES = 50  # of runs of one step
 
 
 class Falsify:
@@ -67,10 +74,36 @@ class Falsify:
         if alone is not None:
             return alone
         if not claim.mentions_some:
-            return _search(question, claim.path, budget, self.generations)
+            found = self._from_behind(question, budget)
+            return found or _search(question, claim.path, budget, self.generations)
         if claim.quantifiers == {Quantifier.SOME} and question.system.initial.is_point:
             return _search(question, Not(claim.path), budget, self.generations)
         return _open(_not_of_some(question))
+
+    def _from_behind(self, question: Question, budget: Budget) -> Known | None:
+        """A first step that breaks what is claimed of integers and labels, from where one may; None where none does.
+
+        Among millions of initial states these may be few. One batch of simulations is for what is found at once.
+        """
+        if self.generations == 0 or Backward().takes(question) is not None:
+            return None
+        part = budget.part(SHARE_FROM_BEHIND)
+        try:
+            found = Chain((Backward(),), Prover(self.name, _first_steps)).attempt(question, part)
+        except Stopped:
+            return None
+        return found if isinstance(found, Counterexample) else None
+
+
+def _first_steps(question: Question, budget: Budget) -> Known:
+    """Runs of one step, batch after batch from fresh starts, the more the more there are: little to breed from."""
+    count = question.system.initial.count
+    batches = min(MAX_FIRST_BATCHES, 1 + count // MAX_RUNS)
+    for seed in range(batches):
+        found = _search(question, question.claim.path, replace(budget, seed=budget.seed + seed), 0)
+        if isinstance(found, Counterexample):
+            break
+    return found
 
 
 def _not_of_some(question: Question) -> str:

@@ -265,7 +265,7 @@ class DirectSearch:
             direction=PIPE_DIRECTION,
             assurance=Assurance.RIGOROUS,
             empty=empty,
-            margin=self.margin,
+            margin=self.margin if self.judge.measures else None,
             evidence=pipe,
             statistics=self._statistics(pipe),
         )

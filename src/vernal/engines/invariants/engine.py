@@ -31,6 +31,8 @@ from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
+from vernal.sets.cells.admissible import NAME as PULLED_BACK
+from vernal.sets.cells.admissible import Admissible, NoSuchSet
 from vernal.sets.cells.cell_partition import Greatest, domain, grid_of, merged, needed, reached
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
@@ -51,6 +53,8 @@ METHOD_SHARE = 0.5  # of the time left, for one method
 METHOD_SECONDS = (5.0, 30.0)  # at most, for each method first, and once more for those that were cut short
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
+REGIONS = (1.5, 3.0)  # widths of what runs reach, over which a step that is not affine is taken for a line
+CONTRACTIONS = (0.02, 0.004, 0.0005)  # shares of the room that each step leaves: many rows are needed with few
 NOT_SAFETY = (
     "not supported by this engine: an invariant proves that something is kept (G p, AG p, p W q, p R q, with p and q "
     "about single positions)"
@@ -166,6 +170,8 @@ class InvariantSearch:
     def _methods(self) -> Iterator[Proposer]:
         """Ways to propose, cheap ones first."""
         yield partial(self._widened, self.box, 0)
+        if self.dynamics.numbers:
+            yield self._admissible
         if self.dynamics.bends:
             yield partial(self._widened, self.box, FEW_HALVINGS)
         yield partial(self._of_levels, self.box)
@@ -202,6 +208,19 @@ class InvariantSearch:
         cells = Widening(self.images, self.dynamics, self.limits).closed(self._start(template))
         if cells is not None:
             yield Proposal(template.name, cells)
+
+    def _admissible(self) -> Iterator[Proposal]:
+        """The claim's rows pulled back through the loop, with more and more of them."""
+        self._tell(PULLED_BACK)
+        self.images.halvings = 0
+        start = self._start(self.box)
+        for reach in REGIONS if self.dynamics.bends else REGIONS[:1]:
+            region, centre = self.samples.region(start, reach)
+            for share in CONTRACTIONS:
+                try:
+                    yield Proposal(PULLED_BACK, Admissible(self.images, start, region, centre, share).cells())
+                except NoSuchSet:
+                    continue
 
     def _tell(self, method: str) -> None:
         self.tried.append(method)

@@ -12,12 +12,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from vernal.engines.programs.start_states import StartStates, is_finite
 from vernal.evidence.candidates import refuting_path
 from vernal.evidence.knowledge import Candidate
 from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
 from vernal.interpret.milp.curves import Site, next_cut
 from vernal.interpret.milp.encode import Encoder
+from vernal.interpret.milp.exclusions import exclude
 from vernal.interpret.milp.rows import TOLERANCE, ColumnForm, ColumnForms, Sheet, Unsuitable
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.unrolling.stepwise import Unrolling
@@ -28,13 +30,14 @@ from vernal.model.expr import Expr, Occurrence
 from vernal.model.initial import InitialSet, Valuation
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.sets.finite.columns import NotFinite
 from vernal.sets.refutation import BoundedStarts, Case
 from vernal.simulate.starts import tied_exactly
 from vernal.solvers.base import MilpProblem, MilpSolver, Solved, SolveStatus
 
 MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
 CLEAR_MARGIN = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
-REFINEMENTS = 40  # of one program's envelopes
+REFINEMENTS = 40  # of one program's envelopes, or states left out of it
 TRY_OTHERS = "try --engine auto, which halves the initial set instead"
 END_SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
 DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
@@ -175,7 +178,7 @@ class Asking(ABC):
 
     def path(self, values: Valuation, taken: Sequence[NodeDecisions]) -> Trace | None:
         """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
-        candidate = Candidate(*self.system.pack(values), taken, self.steps)
+        candidate = Candidate(*self.system.pack(values), taken, len(taken) - 1)
         return refuting_path(self.system, candidate, self.goal, self.budget.check)
 
 
@@ -193,26 +196,45 @@ class Solving(Asking):
         """Write the program of a case, solve it, and check what comes out on the concrete system.
 
         Nonlinear operators are only enclosed. A point that is no path shows where an envelope is too wide: there its
-        range is cut, and the program is written again.
+        range is cut, and the program is written again. A discrete state from which there is no path is left out.
         """
-        cuts: dict[Site, list[float]] = {}
+        refined = Refined(StartStates(self.system, case, self.budget) if is_finite(self.system, case) else None)
         for number in range(REFINEMENTS + 1):
-            encoder = Encoder(space.initial.starts, space.linear, space.exact, self.budget.check, cuts)
-            answer, point = self._once(encoder, case)
-            if answer.end is not End.DOUBT or point is None or not encoder.nonlinear:
+            encoder = Encoder(space.initial.starts, space.linear, space.exact, self.budget.check, refined.cuts)
+            answer, point = self._once(encoder, case, refined.excluded)
+            if answer.end is not End.DOUBT or point is None:
                 return answer
-            found = next_cut(encoder.nonlinear, point.tolist(), cuts)
-            if found is None:
+            if refined.states is not None:
+                trace = self._from_state(refined, ProgramPoint(self.system, encoder, case), point)
+                if trace is not None:
+                    return ProgramAnswer(End.FOUND, trace)
+            if not refined.further(encoder, point):
                 return answer
             self.budget.progress(f"milp: {self.tally.programs} programs, {number + 1} refinements", None)
-            cuts.setdefault(found[0], []).append(found[1])
         return ProgramAnswer(End.DOUBT, reason=f"spurious after {REFINEMENTS} refinements; {TRY_OTHERS}")
 
-    def _once(self, encoder: Encoder, case: Case) -> tuple[ProgramAnswer, Floats | None]:
+    def _from_state(self, refined: Refined, found: ProgramPoint, point: Floats) -> Trace | None:
+        """A path from the discrete state that a point begins in; a state that has none is left out from now on."""
+        assert refined.states is not None
+        state = found.first(point, None)
+        try:
+            taken = refined.states.failing(state)
+        except NotFinite:
+            return None
+        if taken is None:
+            refined.excluded.append(state)
+            return None
+        decisions = refined.states.decisions({**found.case.taken, **taken}, self.steps)
+        paths = (self.path(state, decisions[: last + 1]) for last in range(self.steps + 1))
+        return next((path for path in paths if path is not None), None)
+
+    def _once(self, encoder: Encoder, case: Case, excluded: Sequence[Valuation]) -> tuple[ProgramAnswer, Floats | None]:
         """One program, and the point that is no path if that is how it ends."""
         try:
             for condition in (*self.system.init.where, case.condition):
                 encoder.require(condition)
+            for state in excluded:
+                exclude(encoder, state)
         except Unsuitable as refusal:
             return ProgramAnswer(End.UNSUITABLE, reason=refusal.reason), None
         if encoder.sheet.infeasible:
@@ -255,6 +277,26 @@ class Solving(Asking):
         return None
 
 
+@dataclass
+class Refined:
+    """What points that are no paths have taught of one case: ranges to cut, and discrete states to leave out."""
+
+    states: StartStates | None
+    cuts: dict[Site, list[float]] = field(default_factory=dict)
+    excluded: list[Valuation] = field(default_factory=list)
+    written: int = 0  # states left out of the last program
+
+    def further(self, encoder: Encoder, point: Floats) -> bool:
+        """Whether the next program is another one, without a state or with a range that is cut."""
+        if len(self.excluded) > self.written:
+            self.written = len(self.excluded)
+            return True
+        found = next_cut(encoder.nonlinear, point.tolist(), self.cuts) if encoder.nonlinear else None
+        if found is not None:
+            self.cuts.setdefault(found[0], []).append(found[1])
+        return found is not None
+
+
 @dataclass(frozen=True)
 class ProgramPoint:
     """A point of a program, read as a first state and decisions."""
@@ -278,7 +320,7 @@ class ProgramPoint:
     def decisions(self, point: Floats, steps: int, digits: int | None) -> list[NodeDecisions]:
         """What is taken at each position; where the program does not say, anything goes."""
         return [
-            {node: self._decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}
+            {node: self.decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}
             for t in range(steps + 1)
         ]
 
@@ -286,9 +328,10 @@ class ProgramPoint:
     def nodes(self) -> Sequence[e.Choose | e.Between | e.Argmax]:
         return list(self.system.step.names)
 
-    def _decision(
+    def decision(
         self, node: e.Choose | e.Between | e.Argmax, occurrence: Occurrence, point: Floats, digits: int | None
     ) -> int | Fraction | tuple[Fraction, ...]:
+        """What a point says of one decision."""
         if isinstance(node, e.Between):
             drawn = [_rounded(x, digits) for x in _values(self.encoder.disturbances.get(occurrence), point)]
             return tuple(drawn or [Fraction(0)] * node.size) if node.shape else (drawn or [Fraction(0)])[0]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+import numpy as np
 
 from vernal.interpret.discrete.solutions import MAX_BOXES, TooManyBoxes, ValueBoxes, ValueSearch
 from vernal.model.expr import Expr
@@ -14,6 +17,7 @@ from vernal.model.sorts import REAL
 from vernal.model.tick import Tick, idle
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip integers
+SAMPLING_EFFORT = 1 << 17  # boxes that are looked at before initial states are drawn from some of them
 
 
 def start_boxes(
@@ -29,6 +33,29 @@ def start_boxes(
     mentioned = tuple(variables(initial.where))
     starts = tuple(initial.starts[var][0] for var in mentioned)
     return _solved(initial.where, mentioned, starts, most, effort, Ticking(tick))
+
+
+def start_stream(initial: InitialSet, size: int, tick: Tick = idle) -> Iterator[ValueBoxes]:
+    """All initial states that solvable constraints leave of discrete variables, in portions of at most so many."""
+    for boxes in _search(initial, tick).stream():
+        yield from boxes.portions(size)
+
+
+def start_sample(initial: InitialSet, count: int, rng: np.random.Generator, tick: Tick = idle) -> ValueBoxes | None:
+    """Boxes to draw initial states from: all of them where these are few, else some; None as of `start_boxes`."""
+    boxes = start_boxes(initial, tick, effort=SAMPLING_EFFORT)
+    if boxes is not None or not is_solvable(initial):
+        return boxes
+    return _search(initial, tick).sample(count, rng)
+
+
+def _search(initial: InitialSet, tick: Tick) -> ValueSearch:
+    """Over all variables that have one discrete value: those that are mentioned are cut first."""
+    mentioned = variables(initial.where)
+    others = (var for var in initial.starts if var.sort != REAL and not var.shape)
+    searched = tuple(dict.fromkeys((*mentioned, *others)))
+    domains = [_domain(initial.starts[var][0], var) for var in searched]
+    return ValueSearch(initial.where, searched, domains, tick, most=sys.maxsize)
 
 
 def is_solvable(initial: InitialSet) -> bool:

@@ -35,7 +35,7 @@ from vernal.interpret.numbers.number_size import common_denominator, too_long
 from vernal.model.expr import Component
 from vernal.model.tick import Tick, idle
 
-LARGE_TABLEAU = 2000  # entries of a tableau from which on floating point is asked first
+LARGE_TABLEAU = 400  # entries of a tableau from which on floating point is asked first
 
 Point = Mapping[Component, fmpq]
 

@@ -155,16 +155,16 @@ class Encoder:
     def _var(self, node: e.Var) -> ColumnForms:
         starts = self.starts[node]
         if node.sort.kind is not Kind.ENUM:
-            return tuple(self._start(start) for start in starts)
+            return tuple(self._start(start, integer=node.sort == INT) for start in starts)
         (start,) = starts
         assert isinstance(start, OneOf)
         chosen = dict(zip(start.values, self.sheet.one_of(len(start.values)), strict=True))
         return tuple(chosen.get(Fraction(label), ZERO) for label in range(len(node.sort.labels)))
 
-    def _start(self, start: Start) -> ColumnForm:
+    def _start(self, start: Start, *, integer: bool) -> ColumnForm:
         match start:
             case Span(lower, upper):
-                return self.sheet.column(float_below(lower), float_above(upper))
+                return self.sheet.column(float_below(lower), float_above(upper), integer=integer)
             case OneOf(values):
                 numbers = [constant(value) for value in values]
                 ends = float_below(min(values)), float_above(max(values))

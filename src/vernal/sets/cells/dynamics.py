@@ -16,7 +16,7 @@ from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.logic.safety import SafetyClaim
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Var
+from vernal.model.expr import Expr, Matrix, Var
 from vernal.model.graph import order, variables
 from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
@@ -96,6 +96,10 @@ class WatchedLoop:
         """Whether a step is not affine: then images of smaller cells are tighter."""
         moves = order([self.guard, *self.next_numbers, *self.next_labels])
         return any(not isinstance(node, AFFINE) and not _is_scaled(node) for node in moves)
+
+    def stacked(self, rows: Floats) -> Expr:
+        """Sums of the next numbers, one for each row, as one node."""
+        return build.affine(build.concat(*self.next_numbers), Matrix(rows), Matrix(np.zeros(len(rows))))
 
     def _scalar(self, node: Expr, index: int) -> Expr:
         return build.component(node, index) if node.shape else node

@@ -22,7 +22,7 @@ from vernal.interpret.value_sets import Truth, Value
 from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Matrix
+from vernal.model.expr import Expr
 from vernal.sets.cells.cases import Parts, halved, is_decision, joined_parts, outcome_value, shrunk, ways
 from vernal.sets.cells.dynamics import WatchedLoop, combinations, possible_labels
 from vernal.sets.cells.support import upper_bounds
@@ -31,6 +31,8 @@ MAX_CASES = 4096  # of one batch
 CASES_OF_CELL = 64  # of one cell on average, before open decisions are bounded as a whole
 MAX_DECISIONS = 24  # that divide cells, one after the other
 MAX_PARTS = 2048  # into which the cells of a batch are cut
+
+LinearForm = tuple[Floats, Floats]  # coefficients (parts, K, numbers) and constants (parts, K)
 
 
 class Images:
@@ -223,9 +225,13 @@ class Images:
 
     def _of_forms(self, template: Template, parts: Parts, linear: Linear) -> tuple[Floats, Floats]:
         """Upper and lower bounds from the linear forms of all directions, over the rows of every part."""
-        form = linear.form(self._stack(template))
-        index = np.arange(len(parts))
-        ends = []
+        above, below = self.forms(parts, linear, self._stack(template.rows))
+        return self._support(parts, *above), -self._support(parts, *below)
+
+    def forms(self, parts: Parts, linear: Linear, node: Expr) -> tuple[LinearForm, LinearForm]:
+        """Linear upper bounds over the state of a number and of its opposite: draws take the values that add most."""
+        form, index = linear.form(node), np.arange(len(parts))
+        made = []
         for A, c in (
             (form.upper_coefficients, form.upper_constants),
             (-form.lower_coefficients, -form.lower_constants),
@@ -233,16 +239,14 @@ class Images:
             shape = (len(parts), *A.shape[1:])
             A, c = np.broadcast_to(A, shape), np.broadcast_to(c, shape[:2])
             own, others, low, high = self._columns(linear, A, index)
-            ends.append(self._support(parts, own, box_maximum(others, c, low, high)))
-        return ends[0], -ends[1]
+            made.append((own, box_maximum(others, c, low, high)))
+        return made[0], made[1]
 
-    def _stack(self, template: Template) -> Expr:
+    def _stack(self, rows: Floats) -> Expr:
         """All directions of the next state as one node."""
-        key = template.rows.tobytes()
+        key = rows.tobytes()
         if key not in self._stacked:
-            zero = Matrix(np.zeros(len(template.rows)))
-            values = build.concat(*self.dynamics.next_numbers)
-            self._stacked[key] = build.affine(values, Matrix(template.rows), zero)
+            self._stacked[key] = self.dynamics.stacked(rows)
         return self._stacked[key]
 
     def _support(self, parts: Parts, A: Floats, c: Floats) -> Floats:

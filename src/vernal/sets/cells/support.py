@@ -14,6 +14,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick
 
 MAX_FUNCTIONS = 2000  # functions bounded over one batch; beyond, boxes alone have to do
+PARALLEL = 1e-8  # unit vectors that are no further apart are taken for one
 MAX_CORNERED = 5  # components for which all corners of a set are found
 
 
@@ -41,6 +42,7 @@ class Cut:
     def __init__(self, low: Floats, high: Floats, rows: Floats, ends: Floats, tick: Tick) -> None:
         self.low, self.high, self.rows, self.ends, self.tick = low, high, rows, ends, tick
         self.vertices = self._vertices()
+        self.units = rows / np.linalg.norm(rows, axis=1)[:, None]
 
     def upper(self, A: Floats, c: Floats) -> Floats:
         """Upper bounds of A x + c, (functions, n) and (functions,)."""
@@ -52,7 +54,8 @@ class Cut:
         y = None if self.vertices is None else self._at_vertex(a)
         if y is None:
             self.tick()
-            y = self._by_program(a)
+            y = self._of_parallel(a)
+            y = self._by_program(a) if y is None else y
         return np.zeros(len(self.rows)) if y is None else y
 
     def _vertices(self) -> Floats | None:
@@ -114,6 +117,19 @@ class Cut:
             return None
         y = np.zeros(len(self.rows))
         y[active] = found[: len(active)]
+        return y
+
+    def _of_parallel(self, a: Floats) -> Floats | None:
+        """The multiplier of the row that says the same but for its length; None where there is none."""
+        length = float(np.linalg.norm(a))
+        if not 0 < length < np.inf:
+            return None
+        apart = np.abs(self.units - a / length).max(axis=1)
+        place = int(np.argmin(apart))
+        if apart[place] > PARALLEL:
+            return None
+        y = np.zeros(len(self.rows))
+        y[place] = length / float(np.linalg.norm(self.rows[place]))
         return y
 
     def _by_program(self, a: Floats) -> Floats | None:

@@ -10,10 +10,12 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vernal.errors import VernalError
 from vernal.interpret import concrete
 from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, labelled
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.build import FALSE
 from vernal.model.expr import Compare, Expr
@@ -27,6 +29,8 @@ MAX_DIRECTIONS = 64
 ROW_TOLERANCE = 1e-6  # rows that agree to this, up to their length, are one
 OCTAGON_NUMBERS = 6  # components for which all sums and differences of two are measured
 FACES = (4, 8, 16)  # directions around a plane in which the loop turns, few first
+MAX_FACES = 24  # of a polygon that shrinks into itself: a loop that hardly shrinks would need many
+REAL_VALUE = 1e-12  # imaginary parts of eigenvalues that are taken for 0
 BACK = 8  # steps a direction of the claim is followed back
 
 
@@ -81,6 +85,20 @@ class Samples:
             return np.ones(self.states.shape[2])
         wide = np.ptp(points, axis=0)
         return np.exp2(np.round(np.log2(np.where(wide > 0, wide, 1.0))))
+
+    def region(self, start: TemplateSets, reach: float) -> tuple[TemplateSets, Floats]:
+        """A box some times as wide as what starts and runs reach, for all labels of the starts; and where runs end."""
+        n = start.template.size
+        low, high = start.ranges()
+        points = np.vstack([self.points, low, high])
+        ends = self.states[:, -1 - SIMULATED_STEPS // 3 :].reshape(-1, n)
+        ends = ends[np.isfinite(ends).all(axis=1) & (np.abs(ends) < 1e12).all(axis=1)]
+        centre = ends.mean(axis=0) if len(ends) else points.mean(axis=0)
+        labels = np.unique(start.labels, axis=0)
+        lower, upper = (centre + reach * (side - centre) for side in (points.min(axis=0), points.max(axis=0)))
+        shape = (len(labels), n)
+        box = labelled(Template(np.eye(n)), np.broadcast_to(lower, shape), np.broadcast_to(upper, shape), labels)
+        return box, centre
 
     def linear_part(self) -> Floats | None:
         """The matrix that fits the steps best."""
@@ -149,19 +167,35 @@ def octagon_rows(spread: Floats) -> list[Floats]:
 
 def eigen_rows(A: Floats, faces: int) -> list[Floats]:
     """Left eigenvectors, in which a linear loop only scales; where it turns in a plane, directions around it."""
+    return [row for value, vector in _left_eigenvectors(A) for row in _around(value, vector, faces)]
+
+
+def turning_planes(A: Floats) -> list[Floats]:
+    """For every line or plane in which a linear loop shrinks, directions of a polygon that it shrinks into itself."""
+    made = []
+    for value, vector in _left_eigenvectors(A):
+        size = abs(value)
+        if size < 1 and (faces := int(np.ceil(np.pi / (2 * np.arccos((1 + size) / 2))))) <= MAX_FACES:
+            made.append(np.array(_around(value, vector, faces)))
+    return made
+
+
+def _left_eigenvectors(A: Floats) -> list[tuple[complex, NDArray[np.complex128]]]:
+    """One of each pair that are conjugate, with its value."""
     try:
         values, vectors = np.linalg.eig(A.T)
     except np.linalg.LinAlgError:
         return []
-    rows: list[Floats] = []
-    for value, vector in zip(values, vectors.T, strict=True):
-        real, imaginary = np.real(vector), np.imag(vector)
-        if abs(np.imag(value)) < 1e-12:
-            rows.append(real)
-        elif np.imag(value) > 0:
-            angles = np.pi * np.arange(faces) / faces
-            rows += [np.cos(angle) * real + np.sin(angle) * imaginary for angle in angles]
-    return rows
+    pairs = zip(values.tolist(), vectors.T, strict=True)
+    return [(value, vector) for value, vector in pairs if value.imag >= 0 or abs(value.imag) < REAL_VALUE]
+
+
+def _around(value: complex, vector: NDArray[np.complex128], faces: int) -> list[Floats]:
+    real, imaginary = np.real(vector), np.imag(vector)
+    if abs(value.imag) < REAL_VALUE:
+        return [real]
+    angles = np.pi * np.arange(faces) / faces
+    return [np.cos(angle) * real + np.sin(angle) * imaginary for angle in angles]
 
 
 def back_rows(claim: Sequence[Floats], A: Floats) -> list[Floats]:

@@ -1,0 +1,1 @@
+"""Where people work: properties as tests of pytest, task files before a commit, verdicts while a policy is trained."""

@@ -1,0 +1,256 @@
+"""Admissible sets: the claim's own rows, pulled back through the loop until a step adds none (Gilbert and Tan, 1991).
+
+What a row says of the next state is a row about this one. The states in which the claim's rows hold now, after one
+step, after two, ... are the largest set from which the claim is kept; in a stable loop finitely many rows make it up,
+because all later ones follow from them. Where the step is not affine, a row is pulled back by its linear upper bound
+over a region, which the set then stays in. Every step asks for a little more room than the one after it, so that
+rounding does not matter. What is found is a proposal: multipliers and bounds are certified by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.float_program import minimise
+from vernal.interpret.geometry.template_sets import Labels, TemplateSets, labelled
+from vernal.interpret.geometry.weak_duality import box_maximum
+from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.value_sets import Truth
+from vernal.model import build
+from vernal.model.expr import Expr
+from vernal.sets.cells.claim_rows import margins
+from vernal.sets.cells.dynamics import WatchedLoop
+from vernal.sets.cells.images import Images, LinearForm
+from vernal.sets.cells.templates import turning_planes
+
+NAME = "rows of the claim pulled back"
+MAX_DEPTH = 300  # steps that a row is pulled back
+MAX_ROWS = 1500  # of one set
+ROW_BITS = 30  # of a coefficient, in proportion to the largest of its row
+REACH_STEPS = 300  # over which the most that a row comes to is looked for
+OWN_ROOM = 2.0  # times what is reached, for rows that no claim asks for
+CLAIM_ROOM = 1e-5  # of the room of a claim, that its rows are stricter: they have other last digits than the claim
+ROUNDING = 1e-9  # offsets that vary by no more than this do so because of rounding
+BOX_ROOM = 1e-3  # of a width, that the box around a set is wider
+
+
+BoundedRow = tuple[Floats, float]  # a row, and the end that it does not exceed
+
+
+class NoSuchSet(Exception):
+    """There is no admissible set of the kind that was looked for, or it would have too many rows."""
+
+
+@dataclass
+class RowSet:
+    """The states with rows x <= ends."""
+
+    size: int
+    rows: list[Floats] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+
+    def most(self, row: Floats) -> float:
+        """The most of a function over the set, as far as a solver tells; infinite where it does not."""
+        if not self.rows:
+            return np.inf
+        found = minimise(-row, np.array(self.rows), np.array(self.ends), [(None, None)] * self.size)
+        return np.inf if found is None else float(row @ found.point)
+
+    def add(self, row: Floats, end: float) -> None:
+        self.rows.append(row)
+        self.ends.append(end)
+
+
+class RegionForms:
+    """The loop over a region, case by case, as linear bounds."""
+
+    def __init__(self, images: Images, region: TemplateSets) -> None:
+        view = images.dynamics
+        self.images, self.region = images, region
+        parts, linear = images.divided(region, [view.guard, *view.next_numbers, *view.next_labels])
+        guard = linear.value(view.guard)
+        assert isinstance(guard, Truth)
+        self.parts, self.linear = parts, linear
+        self.possible = np.flatnonzero(np.broadcast_to(guard.may, (len(parts),)))
+
+    def after(self, rows: Floats) -> LinearForm:
+        """Upper bounds of sums of the next numbers, in every case in which a step is possible."""
+        above, _ = self.images.forms(self.parts, self.linear, self.images.dynamics.stacked(rows))
+        return above[0][self.possible], above[1][self.possible]
+
+    def now(self, node: Expr) -> LinearForm:
+        """Lower bounds of an expression."""
+        parts, linear = self.images.divided(self.region, [node])
+        _, (slopes, rest) = self.images.forms(parts, linear, node)
+        return -slopes, -rest
+
+
+class Admissible:
+    """Admissible sets of one loop in a region; each step leaves a share of the room to the centre unused."""
+
+    def __init__(self, images: Images, start: TemplateSets, region: TemplateSets, centre: Floats, share: float) -> None:
+        self.dynamics: WatchedLoop = images.dynamics
+        self.images, self.start, self.region, self.centre, self.share = images, start, region, centre, share
+        self.forms = RegionForms(images, region)
+        n = region.template.size
+        slopes, rest = (part.mean(axis=0) for part in self.forms.after(np.vstack([np.eye(n), -np.eye(n)])))
+        self.slopes = 0.5 * (slopes[:n] - slopes[n:])  # the loop, as a line with an offset that varies
+        self.offset, self.spread = 0.5 * (rest[:n] - rest[n:]), 0.5 * (rest[:n] + rest[n:])
+        self.found = RowSet(n)
+
+    def cells(self) -> TemplateSets:
+        """The set around the initial states, once for each combination of labels of the region."""
+        self._hold_constants()
+        waiting = self._claimed()
+        if not _has_ends(waiting, self.found.size):
+            waiting = [*self._turned(), *waiting]
+        self._close(waiting)
+        self._close(self._open_sides())
+        return _cells(self.found, self._box(), self.region.labels)
+
+    def _hold_constants(self) -> None:
+        """Components that no step changes stay where they began, and need no room."""
+        low, high = self.start.ranges()
+        unit = np.eye(self.found.size)
+        for place, (var, _) in enumerate(self.dynamics.numbers):
+            if self.dynamics.after[var] is var:
+                self.found.add(unit[place], float(high[:, place].max()))
+                self.found.add(-unit[place], float(-low[:, place].min()))
+
+    # Rows to begin with -----------------------------------------------------------------------------------------------
+
+    def _claimed(self) -> list[BoundedRow]:
+        """The rows of the claim; of a step that is not affine the sides of the region, too."""
+        gaps = margins(self.dynamics.keep)
+        rows: list[BoundedRow] = []
+        if gaps:
+            slopes, ends = self.forms.now(build.concat(*gaps))
+            rows = [
+                (-slope, end - CLAIM_ROOM * (end + float(slope @ self.centre)))
+                for slope, end in zip(slopes.reshape(-1, self.found.size), ends.ravel().tolist(), strict=True)
+            ]
+        return rows + (self._sides() if self.dynamics.bends else [])
+
+    def _sides(self) -> list[BoundedRow]:
+        low, high = self.region.ranges()
+        unit = np.eye(self.found.size)
+        ends = np.hstack([high.max(axis=0), -low.min(axis=0)]).tolist()
+        return list(zip(np.vstack([unit, -unit]), ends, strict=True))
+
+    def _turned(self) -> list[BoundedRow]:
+        """Directions in which the loop only turns and shrinks, with ends far out, so that sets are not needlessly long.
+
+        A loop that is a line shrinks them into themselves; of others what they were before has to be looked at.
+        """
+        made = []
+        for plane in turning_planes(self.slopes):
+            rows = np.vstack([plane, -plane])
+            far = max(self._room(row) for row in rows)
+            made += [_short(row, float(row @ self.centre) + OWN_ROOM * far) for row in rows]
+        if self.dynamics.bends or self.spread.max(initial=0.0) > ROUNDING:
+            return made
+        for row, end in made:
+            self.found.add(row, end)
+        return []
+
+    def _room(self, row: Floats) -> float:
+        """About the most that a row comes to, less what it is at the centre, if the loop were a line."""
+        low, high = self.start.ranges()
+        here, most, drift = float(row @ self.centre), -np.inf, 0.0
+        for _ in range(REACH_STEPS):
+            most = max(most, drift + float(box_maximum(row[None], np.zeros(1), low, high).max()))
+            drift += float(row @ self.offset + np.abs(row) @ self.spread)
+            row = row @ self.slopes
+        return most - here
+
+    # Closing ----------------------------------------------------------------------------------------------------------
+
+    def _close(self, waiting: Sequence[BoundedRow]) -> None:
+        """Add rows and what they were before, step by step, until all that is left follows from those at hand."""
+        for _ in range(MAX_DEPTH):
+            fresh = [(row, end) for row, end in waiting if self._is_new(row, end)]
+            if not fresh:
+                return
+            waiting = self._before(fresh)
+        raise NoSuchSet
+
+    def _is_new(self, row: Floats, end: float) -> bool:
+        """Whether a row cuts the set, and was added to it; every initial state has to keep it."""
+        self.dynamics.tick()
+        row, end = _short(row, end)
+        if not np.isfinite(end) or not np.isfinite(row).all() or len(self.found.rows) >= MAX_ROWS:
+            raise NoSuchSet
+        if not row.any() and end >= 0:
+            return False
+        if self.found.most(row) <= end:
+            return False
+        low, high = self.start.ranges()
+        if (box_maximum(row[None], np.zeros(1), low, high) > end).any():
+            raise NoSuchSet
+        self.found.add(row, end)
+        return True
+
+    def _before(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
+        """What the rows were one step before, with some of the room to the centre taken away."""
+        slopes, rest = self.forms.after(np.array([row for row, _ in rows]))
+        made = []
+        for number, (row, end) in enumerate(rows):
+            room = end - float(row @ self.centre)
+            if room <= 0:
+                raise NoSuchSet
+            made += [
+                (slope[number], end - own[number] - self.share * room) for slope, own in zip(slopes, rest, strict=True)
+            ]
+        return made
+
+    def _open_sides(self) -> list[BoundedRow]:
+        """Rows for the sides on which the set has no end."""
+        unit = np.eye(self.found.size)
+        sides = [row for row in np.vstack([unit, -unit]) if np.isinf(self.found.most(row))]
+        return [(row, float(row @ self.centre) + OWN_ROOM * self._room(row)) for row in sides]
+
+    def _box(self) -> Floats:
+        """The box around the set, (2, numbers)."""
+        unit = np.eye(self.found.size)
+        high, low = (np.array([self.found.most(sign * row) for row in unit]) for sign in (1.0, -1.0))
+        if not (np.isfinite(high).all() and np.isfinite(low).all()):
+            raise NoSuchSet
+        room = BOX_ROOM * (high + low)
+        return np.array([-low - room, high + room])
+
+
+def _has_ends(rows: Sequence[BoundedRow], size: int) -> bool:
+    """Whether rows that are given on both sides limit every component."""
+    short = [_short(row, end)[0] for row, end in rows]
+    both = [row for row in short if any(np.array_equal(row, -other) for other in short)]
+    return bool(both) and int(np.linalg.matrix_rank(np.array(both))) == size
+
+
+def _short(row: Floats, end: float) -> BoundedRow:
+    """A row with a largest coefficient of 1, in short numbers."""
+    largest = float(np.abs(row).max(initial=0.0))
+    if largest == 0:
+        return row, end
+    return np.round(row / largest * 2**ROW_BITS) / 2**ROW_BITS, end / largest
+
+
+def _cells(found: RowSet, box: Floats, labels: Labels) -> TemplateSets:
+    """Half-spaces and the box around them as cells, with one direction for a row and its opposite."""
+    n = found.size
+    ends: dict[bytes, tuple[Floats, list[float]]] = {
+        row.tobytes(): (row, list(side)) for row, side in zip(np.eye(n), box.T.tolist(), strict=True)
+    }
+    for row, end in zip(found.rows, found.ends, strict=True):
+        sign = 1.0 if row[np.flatnonzero(row)[0]] > 0 else -1.0
+        along = sign * row + 0.0  # without negative zeros
+        _, (low, high) = ends.get(along.tobytes(), (along, [-np.inf, np.inf]))
+        side = [low, min(high, end)] if sign > 0 else [max(low, -end), high]
+        ends[along.tobytes()] = along, side
+    template = Template(np.array([row for row, _ in ends.values()]), NAME)
+    lower, upper = np.array([side for _, side in ends.values()]).T
+    shape = (len(labels), len(template.rows))
+    return labelled(template, np.broadcast_to(lower, shape), np.broadcast_to(upper, shape), labels)
