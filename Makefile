@@ -111,7 +111,10 @@ $(DOCS): pyproject.toml | $(BIN)/python
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
 .PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
-  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa bench-neural-abstractions
+  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa bench-neural-abstractions bench-papers
+
+bench-papers: $(DEV)  ## the tables of the five papers in one run at small limits, under an hour (ARGS="--cap 2 --only vcas lander")
+	$(BIN)/python -m benchmarks.papers $(ARGS)
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)

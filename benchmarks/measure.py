@@ -107,10 +107,12 @@ def measure_map(tasks: Sequence[Task], cap: float) -> list[Measured]:
     return [_measured(result, worked * result.seconds) for result in results]
 
 
-def measure_engine(task: Task, name: str, engine: Engine, cap: float) -> Measured:
+def measure_engine(
+    task: Task, name: str, engine: Engine, cap: float, clock: Callable[[], float] = time.monotonic
+) -> Measured:
     """A property of a task, by an engine that is not among the registered ones."""
     started = _processor()
-    budget = Budget(timeout=cap)
+    budget = Budget(timeout=cap, started=clock(), clock=clock)
     with one_blas_thread():
         result = asked_of(engine, Question(task.system, task.properties[name], name), budget)
     return _measured(replace(result, seconds=budget.elapsed), _processor() - started)

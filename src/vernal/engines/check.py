@@ -13,6 +13,8 @@ from typing import overload
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.chain import Chain
+from vernal.engines.composition import certifying
+from vernal.engines.covers import with_sets
 from vernal.engines.journals import open_journal
 from vernal.engines.placement import device_for
 from vernal.engines.registry import (
@@ -148,6 +150,7 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     engine = Chain((RegionFirst(),), engine) if question.time is Time.SECONDS else engine
     with using(device_for(budget.device, question)):
         known = within(engine, question, budget)
+        known = with_sets(question, known, certifying(), budget) if budget.keeps_sets else known
     return answered(question, known, budget)
 
 
