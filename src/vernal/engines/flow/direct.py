@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import failing_trajectory
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.samples import SampleSearch, refusal
@@ -94,15 +95,7 @@ class DirectFlowpipe:
         rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
         if rounds.is_too_large:
             raise Stopped(TOO_LARGE.format(len(flow.state)))
-        boxes = start_boxes(flow)
-        while rounds.number < MAX_ROUNDS:
-            found = list(rounds.follow(boxes))
-            yield FoundPipe(rounds.pipe(found))
-            before = len(boxes)
-            rounds.adapt(found, stagnates=True)
-            boxes = cut(flow, boxes, np.concatenate([part.influence for part in found])) if found else boxes
-            if not before < len(boxes) <= asked.parts:
-                return
+        yield from DividedPipes(flow, rounds, asked.parts, MAX_ROUNDS).found()
 
 
 def _problem(flow: Model, horizon: float) -> str | None:
