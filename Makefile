@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test test-all test-quick test-lowest lint bench docs docs-test gallery sbom clean
+.PHONY: help setup verify test test-all test-quick test-lowest lint bench docs docs-test gallery sbom release clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ test-lowest:  ## all tests with the oldest versions that pyproject.toml allows, 
 	$(PYTHON) scripts/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip install -q --prefer-binary -c .venv-lowest/lowest.txt -e '.[dev,$(LIGHT)]'
 	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
+
+release: $(CORE)  ## build sdist and wheels into dist/, check them, install them in empty environments (ARGS="--write 0.2.0")
+	$(BIN)/python -m pip install -q build twine
+	$(BIN)/python scripts/release.py $(ARGS)
 
 sbom: $(CORE)  ## the software bill of materials (CycloneDX), in sbom.json
 	$(BIN)/python scripts/sbom.py > sbom.json

@@ -22,6 +22,7 @@ from vernal.engines.abilities import (
 from vernal.engines.base import Engine
 from vernal.engines.options import (
     AbstractionOptions,
+    BmcOptions,
     BoundsOptions,
     DepthOptions,
     EngineOptions,
@@ -163,6 +164,13 @@ ENGINES: tuple[EngineEntry, ...] = (
         "satisfiability modulo theories; a cross-check for small loops",
         SmtOptions,
         may=by_programs,
+    ),
+    EngineEntry(
+        "bmc",
+        "vernal.engines.programs.bmc:Bmc",
+        "bounded model checking: paths of 0, 1, 2, ... steps as transitions, for a solver",
+        BmcOptions,
+        may=always_so("may refute it by a short path, or prove it where it has a last step"),
     ),
     EngineEntry(
         "liveness",
