@@ -7,16 +7,14 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from benchmarks.nln.__main__ import HERE, PROBLEMS, row
+from benchmarks.nln.__main__ import HERE, PROBLEMS, Problem, row
 from vernal.formats.task.blueprint import load
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-def test_problems_are_read_with_their_parameters(problem: object) -> None:
-    assert problem in PROBLEMS
-    chosen = PROBLEMS[PROBLEMS.index(problem)]  # type: ignore[arg-type]
-    task = load(HERE / f"{chosen.file}.toml", **chosen.parameters)
-    assert chosen.of in {variable.name for variable in task.model.state}
+def test_problems_are_read_with_their_parameters(problem: Problem) -> None:
+    task = load(HERE / f"{problem.file}.toml", **problem.parameters)
+    assert problem.of in {variable.name for variable in task.model.state}
     assert len(task.properties) == 1
 
 
