@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from benchmarks.certificates.mutants import attack
 from tests.engine_faults import FAULTS, HALVING, Fault
 from vernal.formats.layers import dense
 from vernal.formats.onnx.writer import write_onnx
@@ -126,3 +127,11 @@ def test_a_changed_task_is_not_accepted(tmp_path: Path) -> None:
     task.write_text(HALVING.replace("choose(0, 1)", "choose(0, 3)"))
     with pytest.raises(Unreadable, match="hash"):
         checked(file, task)
+
+
+def test_mutants_are_not_accepted_unless_they_are_true() -> None:
+    found = attack(seed=1, count=200)
+    assert found["mutants"] >= 200
+    assert found["accepted"] > 20  # some mutants are true, and shown
+    assert found["accepted and false"] == 0
+    assert found["genuine but rejected"] == 0

@@ -16,6 +16,10 @@ from vernal_check.syntax import Node
 
 Value = Any  # a Form, a truth value, a label (text), or a tuple of these
 Lookup = Callable[[str, "Scope"], Value]
+ARGUMENTS = {
+    **{"if": 3, "between": 2, "clip": 3, "all": 1, "any": 1, "sum": 1, "count": 1},
+    **dict.fromkeys(["abs", "relu", "sign", "floor", *curves.NAMES], 1),
+}
 MAX_PIECES = 64  # integers that a floor may have
 MAX_POWER = 1000
 
@@ -171,6 +175,8 @@ class Scope:
 
     def call(self, op: str, args: Sequence[Any]) -> Value:
         name, given = args[0], args[1:]
+        if len(given) != ARGUMENTS.get(name, max(1, len(given))):
+            raise Unreadable(f"{name} does not take {len(given)} arguments")
         if name == "if":
             return self.value(given[1] if self.truth(given[0]) else given[2])
         if name == "choose":
@@ -207,6 +213,9 @@ class Scope:
         values = self.value(given[0])
         if not isinstance(values, tuple):
             raise Unreadable(f"{name} takes an array")
+        kind = bool if name in ("all", "any", "count") else Form
+        if not values or not all(isinstance(value, kind) for value in values):
+            raise Unreadable(f"{name} takes an array of {'truth values' if kind is bool else 'numbers'}")
         if name in ("all", "any"):
             return all(values) if name == "all" else any(values)
         if name == "count":

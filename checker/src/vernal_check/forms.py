@@ -13,7 +13,7 @@ from fractions import Fraction
 Interval = tuple[Fraction, Fraction]
 Ranges = Mapping[int, Interval]
 ZERO, ONE = Fraction(0), Fraction(1)
-MAX_BITS = 4096  # of a numerator or denominator, before a form that is no constant is rounded outward
+MAX_BITS = 256  # of a numerator or denominator, before a form that is no constant is rounded outward
 KEPT_BITS = 192
 
 

@@ -42,6 +42,9 @@ def one(file: Path, task: Path | None, timeout: float | None) -> int:
     except (RecursionError, MemoryError, OverflowError) as error:
         print(f"could not be checked  it is too large ({type(error).__name__})")
         return UNCHECKED
+    except Exception as error:  # a mistake of this program is no verdict
+        print(f"could not be checked  this program failed ({type(error).__name__}); please report it")
+        return UNCHECKED
     except KeyboardInterrupt:
         print("could not be checked  interrupted")
         return UNCHECKED

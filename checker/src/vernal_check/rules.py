@@ -6,13 +6,15 @@ negation. A formula with path quantifiers is decided by fixpoints: at which sets
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vernal_check.clock import tick
 from vernal_check.errors import Rejected
 from vernal_check.evaluation import Fork
-from vernal_check.forms import Form
+from vernal_check.forms import ZERO, Form, Interval
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, Normal, demands, untils
 from vernal_check.system import Case, Cell, Place, Region, System, placed
 
@@ -51,6 +53,7 @@ class Graph:
         self.points: dict[Region, int] = {}
         self.boxes: dict[tuple[Cell, ...], list[int]] = {}
         self.names: dict[str, int] = {}
+        self.sorted: dict[tuple[Cell, ...], tuple[list[tuple[Interval, int]], Fraction]] = {}
         self.known: dict[int, list[Step]] = {}
         self.seen: dict[int, list[Case]] = {}
         for number, node in enumerate(nodes):
@@ -76,9 +79,27 @@ class Graph:
         point = self.points.get(region)
         if point is not None and (named is None or point in named):
             return [point]
-        candidates = self.boxes.get(discrete(region), []) if named is None else named
-        candidates = [n for n in candidates if discrete(self.nodes[n].region) == discrete(region)]
+        if named is None:
+            candidates = self.near(region)
+        else:
+            candidates = [n for n in named if discrete(self.nodes[n].region) == discrete(region)]
         return covered(region, [(n, self.nodes[n].region) for n in candidates])
+
+    def near(self, region: Region) -> list[int]:
+        """The boxes that may meet a region, by the first number that they give ends to."""
+        key = discrete(region)
+        if key not in self.sorted:
+            ends = [
+                (next(cell for cell in self.nodes[n].region if isinstance(cell, tuple)), n)
+                for n in self.boxes.get(key, ())
+            ]
+            ends.sort()
+            self.sorted[key] = ends, max((high - low for (low, high), _ in ends), default=ZERO)
+        ends, width = self.sorted[key]
+        low, high = next((cell for cell in region if isinstance(cell, tuple)), (ZERO, ZERO))
+        first = bisect_left(ends, low - width, key=lambda entry: entry[0][0])
+        last = bisect_right(ends, high, key=lambda entry: entry[0][0])
+        return [number for _, number in ends[first:last]]
 
     def cases(self, number: int, moves: bool, place: Place | None = None) -> list[Case]:
         node = self.nodes[number]

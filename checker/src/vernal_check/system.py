@@ -98,18 +98,14 @@ class System:
                 return known[name]
             if name in task.parameters:
                 return task.parameters[name]
+            if name not in task.lets and name not in task.agents:
+                return name if name in self.labels else plain(name)
             if name in busy:
                 raise Unreadable(f"{name!r} is defined by itself")
             busy.add(name)
             plainly = Scope(run, lookup, self.calls)
-            if name in task.lets:
-                known[name] = plainly.value(task.lets[name])
-            elif name in task.agents:
-                known[name] = self._action(task.agents[name], plainly)
-            elif name in self.labels:
-                return name
-            else:
-                return plain(name)
+            agent = task.agents.get(name)
+            known[name] = plainly.value(task.lets[name]) if agent is None else self._action(agent, plainly)
             return known[name]
 
         return Scope(run, lookup, self.calls)
@@ -197,6 +193,8 @@ class System:
             low, high = (scope.number(end) for end in node.args)
             if not low.is_constant or not high.is_constant:
                 raise Unreadable(f"the start of {variable.name} is not rational")
+            if low.const > high.const:
+                raise Unreadable(f"the start of {variable.name} is an inverted interval")
             if variable.sort == "int":
                 first, last = ceil(low.const), floor(high.const)
                 yield from ((Fraction(i), Fraction(i)) for i in range(first, last + 1))

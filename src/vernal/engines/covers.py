@@ -5,16 +5,20 @@ A claim with a last step is shown by following all paths from the initial sets t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from vernal.engines.base import Engine, guarded
 from vernal.evidence.cover import ProofCover, of_boxes, of_invariant
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.knowledge import Proof
+from vernal.evidence.knowledge import Known, Proof
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.system import Model
+from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 
+CERTIFYING_SHARE = 0.4  # of the time left, for each engine that is asked for sets alone
 CONTINUOUS = "certificates of models in continuous time are not written yet"
 MEMORIES = "certificates of agents with a memory are not written yet"
 OTHER_MODEL = "{} proved it of a model that was made of this one, and its sets are not those of this model"
@@ -48,6 +52,28 @@ def covering(question: Question, proof: Proof) -> Covering:
     if question.claim.mentions_some or question.claim.linear is None:
         return Covering(refusal=BRANCHING.format(proof.engine))
     return _found(followed(model), HULLS)
+
+
+def with_sets(question: Question, known: Known, engines: Sequence[Engine], budget: Budget) -> Known:
+    """A proof with sets for a certificate, from one of these engines where it has none of its own."""
+    if not isinstance(known, Proof) or (own := covering(question, known)).cover is not None:
+        return known
+    if own.refusal in (CONTINUOUS, MEMORIES):
+        return known
+    for engine in engines:
+        if engine.takes(question) is None:
+            other = guarded(engine, question, budget.part(CERTIFYING_SHARE))
+            found = covering(question, other).cover if isinstance(other, Proof) else None
+            if found is not None:
+                return replace(known, cover=found)
+    return known
+
+
+def with_followed(question: Question, known: Known, budget: Budget) -> Known:
+    """What is known by following all paths; a proof of a claim of all of them keeps the sets from which it did."""
+    if not budget.keeps_sets or not isinstance(known, Proof) or question.claim.linear is None:
+        return known
+    return replace(known, cover=known.cover or followed(question.model))
 
 
 def followed(model: Model) -> ProofCover | None:
