@@ -55,7 +55,8 @@ def steady(gain: str) -> vn.System:
     ],
 )
 def test_where_nothing_settles_nothing_is_proven(gain: str, formula: str, verdicts: set[vn.Verdict]) -> None:
-    assert vn.check(steady(gain), formula, time="samples", timeout=6).verdict in verdicts
+    limit = 60 if len(verdicts) == 1 else 2
+    assert vn.check(steady(gain), formula, time="samples", timeout=limit).verdict in verdicts
 
 
 def test_jumps_are_part_of_the_cycle() -> None:
