@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test test-all test-quick test-lowest lint bench docs docs-test gallery sbom clean
+.PHONY: help setup verify test test-all test-quick test-lowest lint bench docs docs-test gallery sbom release clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,10 @@ test-lowest:  ## all tests with the oldest versions that pyproject.toml allows, 
 	.venv-lowest/bin/python -m pip install -q --prefer-binary -c .venv-lowest/lowest.txt -e '.[dev,$(LIGHT)]'
 	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
 
+release: $(CORE)  ## build sdist and wheels into dist/, check them, install them in empty environments (ARGS="--write 0.2.0")
+	$(BIN)/python -m pip install -q build twine
+	$(BIN)/python scripts/release.py $(ARGS)
+
 sbom: $(CORE)  ## the software bill of materials (CycloneDX), in sbom.json
 	$(BIN)/python scripts/sbom.py > sbom.json
 
@@ -111,7 +115,10 @@ $(DOCS): pyproject.toml | $(BIN)/python
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
 .PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
-  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa bench-neural-abstractions
+  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa bench-neural-abstractions bench-papers
+
+bench-papers: $(DEV)  ## the tables of the five papers in one run at small limits, under an hour (ARGS="--cap 2 --only vcas lander")
+	$(BIN)/python -m benchmarks.papers $(ARGS)
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)

@@ -17,7 +17,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, setting, table
+from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, setting, table, times_ours
 from benchmarks.witnesses import Witnessed, summary, witness
 from vernal.engines.options import Unroll
 from vernal.formats.task.blueprint import load
@@ -189,8 +189,15 @@ def totals_table(rows: Sequence[Row]) -> str:
         solver = sum(float(one.statistics.get("solver_seconds", 0)) for one in decided)
         costs = (sum(one.seconds for one in decided), sum(one.processor for one in decided), solver)
         slowest = max((one.seconds for one in decided), default=0.0)
-        lines.append([name, f"{len(decided)} of {asked}", *(f"{cost:.2f}" for cost in (*costs, slowest))])
-    return table(("method", "decided", "seconds for these", "CPU seconds", "in the solver", "slowest"), lines)
+        beside = [(row.cells[name].measured, row.cells[OURS.name].measured) for row in rows if _beside(row, name)]
+        amounts = (f"{cost:.2f}" for cost in (*costs, slowest))
+        lines.append([name, f"{len(decided)} of {asked}", *amounts, times_ours(beside)])
+    columns = ("method", "decided", "seconds for these", "CPU seconds", "in the solver", "slowest", "times ours")
+    return table(columns, lines)
+
+
+def _beside(row: Row, name: str) -> bool:
+    return name in row.cells and OURS.name in row.cells
 
 
 def ratios_table(header: Sequence[str], rows: Sequence[Row]) -> str:

@@ -65,6 +65,20 @@ class Measured:
         return "timeout" in (self.reason or "")
 
 
+def times_ours(pairs: Iterable[tuple[Measured, Measured]]) -> str:
+    """How many times our seconds of the processor another method takes, over the questions that both decide.
+
+    A question at which the other one meets its cap counts with the cap: then the ratio is at least that.
+    """
+    both = [(theirs, ours) for theirs, ours in pairs if ours.verdict != "unknown"]
+    asked = [(theirs, ours) for theirs, ours in both if theirs.verdict != "unknown" or theirs.timed_out]
+    own = sum(ours.processor for _, ours in asked)
+    if not own:
+        return ""
+    least = ">= " if any(theirs.timed_out for theirs, _ in asked) else ""
+    return f"{least}{sum(theirs.processor for theirs, _ in asked) / own:.1f}"
+
+
 def measure(file: Path, method: Method, cap: float, **parameters: float) -> Measured:
     """The only property of a task file, by one method; reading the file is not counted."""
     task = load(file, **parameters)
@@ -93,10 +107,12 @@ def measure_map(tasks: Sequence[Task], cap: float) -> list[Measured]:
     return [_measured(result, worked * result.seconds) for result in results]
 
 
-def measure_engine(task: Task, name: str, engine: Engine, cap: float) -> Measured:
+def measure_engine(
+    task: Task, name: str, engine: Engine, cap: float, clock: Callable[[], float] = time.monotonic
+) -> Measured:
     """A property of a task, by an engine that is not among the registered ones."""
     started = _processor()
-    budget = Budget(timeout=cap)
+    budget = Budget(timeout=cap, started=clock(), clock=clock)
     with one_blas_thread():
         result = asked_of(engine, Question(task.system, task.properties[name], name), budget)
     return _measured(replace(result, seconds=budget.elapsed), _processor() - started)

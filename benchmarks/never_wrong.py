@@ -60,7 +60,10 @@ SETUPS: dict[str, tuple[str, dict[str, object]]] = {
     "auto": ("auto", {}),
 }
 MORE: dict[str, tuple[str, dict[str, object]]] = {  # on request
-    **{name: (name, {}) for name in ("deepening", "lasso", "induction", "liveness", "split")},
+    **{
+        name: (name, {})
+        for name in ("deepening", "lasso", "induction", "liveness", "split", "backward", "predicates", "bmc")
+    },
     "smt": ("smt", {}),
     "input on start": ("milp", {"unroll": "ios"}),
     "input on demand": ("milp", {"unroll": "iod"}),

@@ -1,12 +1,15 @@
-"""The notebooks of examples/notebooks, run without Jupyter: what their cells print is stored in them.
+"""The notebooks of examples/notebooks, run without Jupyter: what their cells print and draw is stored in them.
 
     python scripts/notebooks.py
 
-A notebook is JSON; its code cells are run one after another in one namespace. Pictures are not stored.
+A notebook is JSON; its code cells are run one after another in one namespace. A figure that is the last value of a cell
+is stored as a picture.
 """
 
 from __future__ import annotations
 
+import ast
+import base64
 import contextlib
 import io
 import json
@@ -21,20 +24,33 @@ def main() -> None:
     for file in sorted(FOLDER.glob("*.ipynb")):
         notebook = json.loads(file.read_text(encoding="utf-8"))
         with contextlib.chdir(file.parent):
-            for cell, printed in zip(code_cells(notebook), run(notebook), strict=True):
-                cell["outputs"] = [stream(printed)] if printed else []
+            for cell, (printed, drawn) in zip(code_cells(notebook), run(notebook), strict=True):
+                cell["outputs"] = ([stream(printed)] if printed else []) + ([picture(drawn)] if drawn else [])
         file.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def run(notebook: dict[str, Any]) -> list[str]:
-    """Run the code cells where we are; what each of them prints."""
+def run(notebook: dict[str, Any]) -> list[tuple[str, bytes | None]]:
+    """Run the code cells where we are; what each of them prints, and the figure that is its last value."""
     names: dict[str, Any] = {}
-    printed = []
+    found = []
     for number, cell in enumerate(code_cells(notebook)):
+        *statements, last = ast.parse("".join(cell["source"])).body
+        shows = isinstance(last, ast.Expr)
+        body = ast.Module([*statements, *([] if shows else [last])], [])
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
-        printed.append(out.getvalue())
-    return printed
+            exec(compile(body, f"cell {number}", "exec"), names)
+            value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names) if shows else None
+        found.append((out.getvalue(), drawn_as_png(value)))
+    return found
+
+
+def drawn_as_png(value: object) -> bytes | None:
+    """A figure as a picture; None of anything else."""
+    if not hasattr(value, "savefig"):
+        return None
+    drawn = io.BytesIO()
+    value.savefig(drawn, format="png", dpi=110, bbox_inches="tight", metadata={"Software": None})
+    return drawn.getvalue()
 
 
 def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
@@ -44,12 +60,18 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 def stored(cell: dict[str, Any]) -> str:
     """What a cell is said to print."""
-    return "".join("".join(output["text"]) for output in cell["outputs"])
+    return "".join("".join(output["text"]) for output in cell["outputs"] if "text" in output)
 
 
 def stream(text: str) -> dict[str, Any]:
     """Printed text as notebooks store it."""
     return {"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)}
+
+
+def picture(drawn: bytes) -> dict[str, Any]:
+    """A picture as notebooks store it."""
+    data = {"image/png": base64.b64encode(drawn).decode()}
+    return {"data": data, "metadata": {}, "output_type": "display_data"}
 
 
 if __name__ == "__main__":

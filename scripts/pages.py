@@ -10,6 +10,7 @@ nothing of these is written by hand.
 from __future__ import annotations
 
 import ast
+import base64
 import inspect
 import json
 import re
@@ -29,14 +30,24 @@ PAGES = (
     *("*.md", "docs/*.md", "docs/decisions/*.md"),
     *("examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md"),
 )
-FILES = ("LICENSE", "NOTICE", "CITATION.cff", "docs/*.css", "docs/images/*", "docs/images/*/*", "benchmarks/*/*.svg")
+FILES = (
+    "LICENSE",
+    "NOTICE",
+    "CITATION.cff",
+    "docs/*.css",
+    "docs/*.js",
+    "docs/images/*",
+    "docs/images/*/*",
+    "benchmarks/*/*.svg",
+)
 CODE = re.compile(r"`[^`\n]*`")
 NOTEBOOKS = "examples/notebooks/*.ipynb"
 SECTIONS = {
     "vernal.formats": "Read and write",
     "vernal.engines": "Ask",
-    "vernal.simulate": "Ask",
+    "vernal.queries": "Ask",
     "vernal.report": "Ask",
+    "vernal.plugins": "Ask",
     "vernal.evidence": "Answers",
     "vernal.model.functions": "Functions of expressions",
     "vernal.model.build": "Functions of expressions",
@@ -58,7 +69,7 @@ def main(target: Path) -> None:
         for file in ROOT.glob(pattern):
             copy(file, target / file.relative_to(ROOT))
     for file in sorted(ROOT.glob(NOTEBOOKS)):
-        write(target / file.relative_to(ROOT).with_suffix(".md"), notebook_page(file))
+        write(target / file.relative_to(ROOT).with_suffix(".md"), notebook_page(file, target))
     write(target / "docs/reference/commands.md", commands_page())
     write(target / "docs/reference/names.md", names_page())
     write(target / "docs/reference/modules.md", modules_page())
@@ -123,8 +134,16 @@ def names_page() -> str:
     parts = ["# Names in Python", "", "`import vernal as vn`; these are all public names, each `vn.name`.", ""]
     for title, names in sections.items():
         parts += [f"## {title}", ""] if names else []
-        parts += [line for name in names for line in (f"::: vernal.{name}", "")]
+        parts += [line for name in names for line in (*entry_of(name), "")]
     return "\n".join(parts)
+
+
+def entry_of(name: str) -> list[str]:
+    """What stands for a name; one that a package has, too, is looked up where it is defined."""
+    given = getattr(vernal, name)
+    if not (ROOT / "src" / "vernal" / name).is_dir() or inspect.ismodule(given):
+        return [f"::: vernal.{name}"]
+    return [f"::: {given.__module__}.{name}", "    options:", f"      heading: {name}", f"      toc_label: {name}"]
 
 
 def section_of(name: str) -> str:
@@ -151,21 +170,28 @@ def first_line(file: Path) -> str:
     return told.partition("\n")[0].replace("<", "&lt;")
 
 
-def notebook_page(file: Path) -> str:
-    """A notebook as a page: its text as it is, its code and what it printed in blocks."""
+def notebook_page(file: Path, target: Path) -> str:
+    """A notebook as a page: its text as it is, its code and what it printed in blocks, its pictures beside the page."""
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     note = f"*This page is the notebook `{file.relative_to(ROOT)}`; `vernal example notebooks` writes it.*"
-    title, *rest = [cell_text(cell) for cell in cells]
+    folder = target / file.relative_to(ROOT).parent
+    title, *rest = [cell_text(cell, folder / f"{file.stem}-{place}.png") for place, cell in enumerate(cells)]
     return "\n\n".join([title, note, *rest]) + "\n"
 
 
-def cell_text(cell: dict[str, Any]) -> str:
-    """One cell in Markdown."""
+def cell_text(cell: dict[str, Any], picture: Path) -> str:
+    """One cell in Markdown; what it draws is written to this file."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         return source
     printed = "".join("".join(output.get("text", ())) for output in cell["outputs"])
-    return f"```python\n{source}\n```" + (f"\n\n```text\n{printed.rstrip()}\n```" if printed else "")
+    parts = [f"```python\n{source}\n```"] + ([f"```text\n{printed.rstrip()}\n```"] if printed else [])
+    for output in cell["outputs"]:
+        if drawn := output.get("data", {}).get("image/png"):
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            picture.write_bytes(base64.b64decode(drawn))
+            parts.append(f"![What the cell draws]({picture.name})")
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from vernal.logic.formula import Atom
 from vernal.logic.question import Question
 from vernal.model import build
 
-NEEDS = {"smt": "z3"}
+NEEDS = {"smt": "z3", "bmc": "z3"}
 
 
 def is_here(engine: str) -> bool:

@@ -601,6 +601,7 @@ def read(model: str) -> Task:
         return load(file)
 
 
+TREES = ("paths", "milp")  # what is about states, with finite draws
 PATHS = ("paths",)  # what is bounded and piecewise linear is decided, whatever the margin
 BOUNDS = ("auto", "bounds", "paths")
 FALSIFY = ("auto", "falsify", "paths")
@@ -652,7 +653,9 @@ CASES = [
     Case(TWO_COINS, "AX (x != 1)", VIOLATED, "two draws may differ", FALSIFY),
     Case(TWO_COINS, "EX (x == 1)", HOLDS, "two draws may differ", PATHS),
     Case(TWO_COINS, "AX (x >= 0 & x <= 2)", HOLDS, "two draws of 0 or 1", BOUNDS),
-    Case(TWO_COINS, "AX (x == 0) | AX (x > 0)", VIOLATED, "CTL is about states, not paths", PATHS),
+    Case(TWO_COINS, "AX (x == 0) | AX (x > 0)", VIOLATED, "CTL is about states, not paths", TREES),
+    Case(TWO_COINS, "AX EX (x == 2)", HOLDS, "the coins are thrown again", TREES),
+    Case(TWO_COINS, "EX AX (x == 2)", VIOLATED, "nobody knows the next throw", TREES),
     Case(TWO_COINS, "AX (x == 0 | x > 0)", HOLDS, "the same inside one AX", PATHS),
     Case(TWO_COINS, "AG EX (x == 2)", HOLDS, "at every state the coins are thrown again"),
     Case(ONE_COIN, "G[0,5] (x == 0)", HOLDS, "a let is drawn once a step", BOUNDS),
@@ -809,7 +812,7 @@ CASES = [
     Case(ROOMS, "G[0,1] (room != VAULT)", HOLDS, "the vault is behind the lab", EVERY_PROOF),
     Case(ROOMS, "X[2] (room != VAULT)", VIOLATED, "with the key found at once", EVERY_REFUTATION),
     Case(ROOMS, "EF[0,2] (room == VAULT)", HOLDS, "with the key found at once", PATHS),
-    Case(ROOMS, "AG[0,4] EX (room != VAULT)", HOLDS, "the hall or the lab are always next", PATHS),
+    Case(ROOMS, "AG[0,4] EX (room != VAULT)", HOLDS, "the hall or the lab are always next", TREES),
     Case(ROOMS, "EX (room == HALL)", VIOLATED, "nobody stays in the hall", PATHS),
     Case(ROOMS, "AG[0,4] (room == VAULT -> key)", HOLDS, "only the key opens it", PATHS),
     Case(ROOMS, "(room != VAULT) W[0,5] key", HOLDS, "only the key opens it", PATHS),
@@ -821,7 +824,7 @@ CASES = [
     Case(DESCENT, "AX[4] (n == 7)", HOLDS, "nothing has a fourth transition", EVERY_PROOF),
     Case(DESCENT, "EX[3] (n == 0)", HOLDS, "3, 2, 1, 0", PATHS),
     Case(DESCENT, "EX[4] (n >= 0)", VIOLATED, "nothing has a fourth transition", BOUNDS),
-    Case(DESCENT, "AX (n == 1) | AX (n == 2)", VIOLATED, "both options exist at 3", PATHS),
+    Case(DESCENT, "AX (n == 1) | AX (n == 2)", VIOLATED, "both options exist at 3", TREES),
     Case(EDGE, "X (x <= 2)", HOLDS, "at most 1 + 1", EVERY_PROOF),
     Case(EDGE, "X (x < 2)", VIOLATED, "at 1 the first option still exists", EVERY_REFUTATION),
     Case(EDGE, "X (x >= 1 | x == 0)", HOLDS, "the second option needs more than 1", PATHS),

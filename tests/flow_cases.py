@@ -151,6 +151,11 @@ FLOW_CLAIMS = [
     FlowClaim(
         DECAY, "F[0,2] (x <= 0.4)", HOLDS, "linear, eventually: from 1 it is 0.135", PIPE, margin=0.4 - math.exp(-2)
     ),
+    FlowClaim(DECAY, "(x >= 0.4) U[0,1] (x <= 0.4)", HOLDS, "until: from 1 it is 0.4 at 0.916", PIPE),
+    FlowClaim(DECAY, "(x >= 0.4) U[0,0.9] (x <= 0.4)", VIOLATED, "until: from 1 it is 0.4 at 0.916 only", TRAJECTORY),
+    FlowClaim(OSCILLATOR, "G[0,3] (x >= 0.5 -> F[0,3] x <= -0.8)", HOLDS, "nested: half a turn takes pi at most", PIPE),
+    FlowClaim(OSCILLATOR, "G[0,3] (x >= 0.5 -> F[0,1] x <= -0.8)", VIOLATED, "nested: from 1 it takes 2.5", TRAJECTORY),
+    FlowClaim(OSCILLATOR, "F[0,4] G[0,1] x <= 0", HOLDS, "nested: it is below zero for pi", PIPE),
     FlowClaim(GROWTH, "G[0,2] (x <= 2)", HOLDS, "linear, growing: 0.2 e^2", PIPE, margin=2 - 0.2 * math.exp(2)),
     FlowClaim(OSCILLATOR, "G[0,6] (x <= 1.1)", HOLDS, "rotation: the cosine is at most 1", PIPE, margin=0.1),
     FlowClaim(OSCILLATOR, "G[0,4] (x >= -0.9)", VIOLATED, "rotation: the cosine of pi is -1", TRAJECTORY),

@@ -74,7 +74,9 @@ def on_taylor_pipes(seed: int, tick: Tick) -> bool:
     n, fine = len(flow.state), float(rng.choice([1, 1, 4]))
     rows, degree, parts = directions(n, rng), int(rng.choice([2, 4, 8])), int(rng.choice([1, 2, 4]))
     loop = LoopFollower(plant_of(flow), rows, lambda of, some: TaylorStepper(of, some, degree, parts), tick)
-    pace = Pace(until / 4 / fine, until / 64 / fine, float(rng.choice([1e-3, 1e-7])), until / fine * 2.0**-18, 400)
+    longest, tolerance = until / 4 / fine, float(rng.choice([1e-3, 1e-7]))
+    stiff = int(rng.choice([1000, 1]))  # 1: nearly all flows are followed as if they were
+    pace = Pace(longest, longest / 16, tolerance, longest * 2.0**-16, 400, stiff)
     boxes = start_boxes(flow)
     boxes = cut(flow, boxes, np.ones(boxes.lower.shape)) if rng.random() < 0.5 else boxes
     curved = rng.random() < 0.6  # images under polynomials, or zonotopes

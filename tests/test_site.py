@@ -79,7 +79,7 @@ def test_the_reference_names_every_command_and_option() -> None:
 
 
 def test_the_reference_names_every_public_name() -> None:
-    named = re.findall(r"^::: vernal\.(\w+)$", pages.names_page(), re.MULTILINE)
+    named = re.findall(r"^::: vernal\.(?:[\w.]+\.)?(\w+)$", pages.names_page(), re.MULTILINE)
     assert sorted(named) == sorted(vn.__all__)
 
 
@@ -100,8 +100,12 @@ def test_pages_are_gathered_where_they_stand(tmp_path: Path) -> None:
 def test_notebooks_print_what_they_store(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = json.loads(file.read_text(encoding="utf-8"))
     monkeypatch.chdir(file.parent)
-    assert notebooks.run(notebook) == [notebooks.stored(cell) for cell in notebooks.code_cells(notebook)]
-    assert file.stat().st_size < 20_000
+    ran, cells = notebooks.run(notebook), notebooks.code_cells(notebook)
+    assert [printed for printed, _ in ran] == [notebooks.stored(cell) for cell in cells]
+    drawn = [any("image/png" in output.get("data", ()) for output in cell["outputs"]) for cell in cells]
+    assert drawn == [picture is not None for _, picture in ran]
+    assert any(drawn)
+    assert file.stat().st_size < 100_000
 
 
 def test_the_citation_says_what_the_package_says() -> None:

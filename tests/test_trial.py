@@ -348,6 +348,22 @@ def _(scene: Scene) -> None:
     assert {"mountaincar", "mountaincar_continuous", "acrobot"} <= set(vn.worlds.names())
 
 
+@entry(4, "a Gym environment is drafted, and compared with what was written")
+def _(scene: Scene) -> None:
+    pytest.importorskip("gymnasium", reason="needs the extra gym")
+    file = str(scene.folder / "pole.toml")
+    assert scene.command("draft", "CartPole-v1", file)[0] == 0
+    code, said = scene.command("compare", file, "--gym", "CartPole-v1", "--runs", "2", "--steps", "3")
+    assert (code, "cartpole and CartPole-v1 differ" in said) == (10, True)
+    assert scene.command("compare", "cartpole", "--gym", "CartPole-v1", "--runs", "2", "--steps", "3")[0] == 0
+
+
+@entry(8, "editors are told where a misspelt table is, examples name the schema")
+def _(scene: Scene) -> None:
+    assert "anyOf" not in json.loads(scene.command("schema", "task")[1])
+    assert Path(THERMOSTAT).read_text().startswith("#:schema")
+
+
 # 5 Models of some size ------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import random
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -18,6 +20,7 @@ import vernal as vn
 from benchmarks.hostile.flow_seeds import FLOW_FORMULAS
 from benchmarks.hostile.seeds import FORMULAS, Seeds
 from tests.jani_models import write_planning_files
+from tests.tree_samples import classifier, dumped_by_xgboost, random_tree, saved_by_xgboost
 from vernal.formats.convert import write_network
 from vernal.formats.recurrent import rnn
 
@@ -192,7 +195,8 @@ def _networks(folder: Path) -> dict[str, Sequence[Path]]:
     shutil.copy(folder / "net.h5", folder / "net.keras")
     saved = [Path(shutil.copy(file, folder)) for file in sorted(SAVED.glob("*.zip"))]
     statistics = Path(shutil.copy(SAVED / "normalised.pkl", folder))
-    whole = [folder / "net.onnx", folder / "rnn.onnx", _with_data(folder), *folder.glob("thermostat.onnx")]
+    whole = [folder / "net.onnx", folder / "rnn.onnx", _with_data(folder), _forest(folder)]
+    whole += folder.glob("thermostat.onnx")
     kept: dict[str, Sequence[Path]] = {
         "onnx": whole,
         "gz": [packed],
@@ -200,11 +204,29 @@ def _networks(folder: Path) -> dict[str, Sequence[Path]]:
         "h5": [folder / "net.h5"],
         "mat": _matlab(folder),
         "yml": [_written(folder, "net.yml", LAYERS)],
+        "json": _boosted(folder),
     }
     with zipfile.ZipFile(saved[0]) as archive:
         (folder / "policy.pth").write_bytes(archive.read("policy.pth"))
     others = {"keras": [folder / "net.keras"], "zip": saved, "pkl": [statistics], "pth": [folder / "policy.pth"]}
     return {**kept, **others}
+
+
+def _boosted(folder: Path) -> list[Path]:
+    """A few trees as XGBoost saves them, and as it dumps them."""
+    rng = random.Random(0)
+    trees = [random_tree(rng, 3, 2, 1, modes=["BRANCH_LT"]) for _ in range(4)]
+    dumped = json.dumps([dumped_by_xgboost(tree) for tree in trees])
+    saved = json.dumps(saved_by_xgboost(trees, 2, 2, "multi:softprob"))
+    return [_written(folder, "saved.json", saved), _written(folder, "dumped.json", dumped)]
+
+
+def _forest(folder: Path) -> Path:
+    """A classifier of a few trees."""
+    rng = random.Random(1)
+    made = classifier([random_tree(rng, 3, 2, 3) for _ in range(4)], 2, 3)
+    (folder / "forest.onnx").write_bytes(made.SerializeToString())
+    return folder / "forest.onnx"
 
 
 def _matlab(folder: Path) -> list[Path]:

@@ -85,6 +85,7 @@ def _networks(seeds: FormatSeeds) -> dict[str, Format]:
         "NNet": Format(found["nnet"], mutated, _read_network),
         "MATLAB (.mat)": Format(found["mat"], mutated, _read_network),
         "YAML (.yml)": Format(found["yml"], mutated, _read_network),
+        "XGBoost (.json)": Format(found["json"], either(IN_JSON, mutated), _read_network),
         "Keras (.h5)": Format(found["h5"], mutated, _read_network),
         "Keras (.keras)": Format(found["keras"], mutated, _read_network),
         "stable-baselines3 (.zip)": Format(found["zip"], either(mutated, changed_members), _read_network),

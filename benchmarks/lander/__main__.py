@@ -11,11 +11,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.ladder import ALL, OURS, RECURSIVE, Ladder, options, run
+from benchmarks.ladder import ALL, OURS, RECURSIVE, Ladder, milp, options, run
+from vernal.engines.options import Unroll
 
 FILE = Path(__file__).parent / "lander.toml"
 HEADER = ("box", "eps", "t")
-BOXES = {1: ALL, 10: (OURS, RECURSIVE)}
+BOXES = {1: ALL, 10: (OURS, RECURSIVE, milp(Unroll.RECURSIVE, tighten=False))}
 STEPS = range(1, 11)
 
 

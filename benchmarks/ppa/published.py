@@ -18,6 +18,7 @@ from vernal.engines.predicates.witnesses import Existence, WitnessSearch
 from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
+from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
 INSTANCES = {  # case of expected.json that has the files, and the number of the property there
@@ -42,13 +43,18 @@ def folder() -> Path | None:
     return found if (found / "expected.json").exists() else None
 
 
-def question(name: str, data: Path) -> Question:
+def task(name: str, data: Path) -> Task:
+    """An instance as it is published."""
     case, number = INSTANCES[name]
     listed = json.loads((data / "expected.json").read_text(encoding="utf-8"))["cases"]
     files = next(entry for entry in listed if entry["id"] == case)
-    task = load_jani(data / files["model"], property=f"{data / files['property']}#{number}")
-    title, formula = next(iter(task.properties.items()))
-    return Question(task.system, formula, title, task.predicates)
+    return load_jani(data / files["model"], property=f"{data / files['property']}#{number}")
+
+
+def question(name: str, data: Path) -> Question:
+    asked = task(name, data)
+    title, formula = next(iter(asked.properties.items()))
+    return Question(asked.system, formula, title, asked.predicates)
 
 
 def run(asked: Question, budget: Budget) -> RecordedRun:

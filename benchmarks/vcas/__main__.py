@@ -1,4 +1,4 @@
-"""VerticalCAS, measured: `python -m benchmarks.vcas [--quick] [--cap S] [--plot FILE] [--map FILE]`.
+"""VerticalCAS, measured: `python -m benchmarks.vcas [--quick] [--papers] [--cap S] [--plot FILE] [--map FILE]`.
 
 Prints the published table by every method of ours, the whole encounter, the variations, and the map; all of one run.
 Needs VERNAL_DATA. Exit code 1 if any verdict contradicts a known answer.
@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.measure import setting
+from benchmarks.measure import Method, setting
 from benchmarks.vcas import atlas, cells, encounter
+from benchmarks.vcas.methods import METHODS, PAPERS
 from benchmarks.vcas.published import RELEASED
 
 PARTS = ("cells", "encounter", "interval", "two", "map")
@@ -23,6 +25,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="the 48 cells of the table only")
     parser.add_argument("--only", choices=PARTS, action="append", help="this part only; repeatable")
     parser.add_argument("--cap", type=float, default=60, metavar="S", help="seconds for a question (default 60)")
+    parser.add_argument("--papers", action="store_true", help="the table by the paper's own programs, too")
     parser.add_argument("--map-cap", type=float, default=10, metavar="S", help="seconds for a cell of the map (10)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the growth with k")
     parser.add_argument("--map", type=Path, metavar="FILE", help="draw the map")
@@ -33,9 +36,9 @@ def options() -> argparse.Namespace:
     return given
 
 
-def run_table(cap: float) -> int:
+def run_table(cap: float, methods: Sequence[Method]) -> int:
     """The published table; the number of wrong verdicts."""
-    rows = cells.run_cells(cap)
+    rows = cells.run_cells(cap, methods)
     print("AX[k] safe: T holds, F violated, ? unknown, with seconds; empty: not tried after a timeout")
     print(f"{cells.cells_table(rows)}\n{RELEASED}\n\n{cells.summary(rows)}\n", flush=True)
     errors = cells.wrong(rows)
@@ -55,7 +58,7 @@ def run_map(cap: float, file: Path | None) -> None:
 def main() -> int:
     given = options()
     print(f"{setting()}\n", flush=True)
-    errors = run_table(given.cap) if "cells" in given.parts else 0
+    errors = run_table(given.cap, (*METHODS, *PAPERS) if given.papers else METHODS) if "cells" in given.parts else 0
     if "encounter" in given.parts:
         print(f"the whole encounter, engine paths\n{encounter.encounter_table(given.cap)}\n", flush=True)
     if given.plot is not None:

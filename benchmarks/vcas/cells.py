@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
-from benchmarks.measure import Measured, Method, measure, table
+from benchmarks.measure import AUTO, Measured, Method, measure, table, times_ours
 from benchmarks.vcas import published
 from benchmarks.vcas.methods import FOLDER, METHODS
 
-HEADER = ("scaling", "v0", "k", "right", *(m.name for m in METHODS), "paper par", "paper seq", "paper mono")
+REPORTED = ("paper par", "paper seq", "paper mono")
 
 Cell = tuple[int, float, int]  # scaling, climb rate, step
 Row = dict[str, Measured]
 
 
-def run_cells(cap: float) -> dict[Cell, Row]:
+def run_cells(cap: float, methods: Sequence[Method] = METHODS) -> dict[Cell, Row]:
     """Every cell by every method; after its first timeout a method leaves out the larger k of that column."""
     rows: dict[Cell, Row] = {}
     for scaling, rate in product(published.SCALINGS, published.RATES):
-        alive = list(METHODS)
+        alive = list(methods)
         for k in published.STEPS:
             row = {method.name: _cell(method, cap, scaling, rate, k) for method in alive}
             rows[scaling, rate, k] = row
@@ -32,28 +33,37 @@ def _cell(method: Method, cap: float, scaling: int, rate: float, k: int) -> Meas
 
 def cells_table(rows: dict[Cell, Row]) -> str:
     """T and F with seconds; ? is unknown, an empty cell was not tried after a timeout."""
-    return table(HEADER, [_line(cell, row) for cell, row in rows.items()])
+    methods = _names(rows)
+    return table(
+        ("scaling", "v0", "k", "right", *methods, *REPORTED), [_line(cell, rows[cell], methods) for cell in rows]
+    )
 
 
-def _line(cell: Cell, row: Row) -> list[str]:
+def _names(rows: dict[Cell, Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows.values() for name in row))
+
+
+def _line(cell: Cell, row: Row, methods: Sequence[str]) -> list[str]:
     scaling, rate, k = cell
     right = "T" if published.expected(*cell) == "holds" else "F"
-    ours = [str(row[method.name]) if method.name in row else "" for method in METHODS]
+    ours = [str(row[name]) if name in row else "" for name in methods]
     times = (published.PARALLEL, published.SEQUENTIAL, published.MONOLITHIC)
     return [str(scaling), str(rate), str(k), right, *ours, *(published.reported(one, *cell) for one in times)]
 
 
 def summary(rows: dict[Cell, Row]) -> str:
-    """How many cells each method decides, and in how many seconds altogether."""
+    """How many cells each method decides, in how many seconds altogether, and how that compares with ours."""
     lines = []
-    for scaling, method in product(published.SCALINGS, METHODS):
-        done = [row[method.name] for cell, row in rows.items() if cell[0] == scaling and method.name in row]
+    for scaling, name in product(published.SCALINGS, _names(rows)):
+        own = [row for cell, row in rows.items() if cell[0] == scaling and name in row]
+        done = [row[name] for row in own]
         decided = [one for one in done if one.verdict != "unknown"]
         slowest = max((one.seconds for one in decided), default=0.0)
         total, processor = sum(one.seconds for one in decided), sum(one.processor for one in decided)
         costs = [f"{cost:.2f}" for cost in (total, processor, slowest)]
-        lines.append([str(scaling), method.name, f"{len(decided)} of 24", *costs])
-    return table(("scaling", "method", "decided", "seconds for these", "CPU seconds", "slowest"), lines)
+        ratio = times_ours([(row[name], row[AUTO.name]) for row in own])
+        lines.append([str(scaling), name, f"{len(decided)} of 24", *costs, ratio])
+    return table(("scaling", "method", "decided", "seconds for these", "CPU seconds", "slowest", "times auto"), lines)
 
 
 def wrong(rows: dict[Cell, Row]) -> list[str]:

@@ -248,6 +248,7 @@ HOOKS.update(
     {
         name: _later(module, name)
         for module, names in {
+            "vernal.formats.certificate": ["certificate_of"],
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
             "vernal.report.fault_table": ["faults_text", "show_faults"],

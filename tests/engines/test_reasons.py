@@ -42,9 +42,8 @@ EXHAUSTED = (
     "rounds of cutting",
     "no lasso found",
     "provably do",
-    "settle no atom",
 )  # how reasons say that everything was tried
-UNFINISHED, UNSUPPORTED, HINT = "not finished", "not supported", "try "
+UNFINISHED, UNSUPPORTED = "not finished", "not supported"
 MAX_LOOKS = 1000  # of the run that is cut short
 SECONDS = 1000.0  # of each question, by a clock of ours
 QUESTIONS = 3  # of each kind of model, to each engine
@@ -90,37 +89,29 @@ def asked(engine: str, question: Question, clock: OwnClock) -> tuple[Known, Budg
     return within(find_engine(engine), question, budget), budget
 
 
-def parts(known: Known) -> set[str]:
-    """What a reason says, part by part."""
-    return set(known.reason.split("; ")) if isinstance(known, Open) else set()
-
-
-def is_false(engine: str, known: Known, whole: set[str]) -> bool:
-    """Whether one that was cut short does not say so, or says what it says when it comes to its end."""
+def is_false(engine: str, known: Known, *, is_over: bool) -> bool:
+    """Whether one that was cut short claims to have tried everything, or does not say that its time was over."""
     if not isinstance(known, Open) or known.reason.startswith(UNSUPPORTED):
         return False
     says_so = TIMEOUT in known.reason or UNFINISHED in known.reason
     if engine == "auto":
-        return not says_so  # some of its engines may have come to their end
-    same = any(
-        not part.startswith(HINT) and UNFINISHED not in part and TIMEOUT not in part for part in parts(known) & whole
-    )
-    return not says_so or same or any(text in known.reason for text in EXHAUSTED)
+        return is_over and not says_so  # some of its engines may have come to their end
+    return (is_over and not says_so) or any(text in known.reason for text in EXHAUSTED)
 
 
 def false_reasons(engine: str, question: Question, rng: random.Random) -> tuple[int, list[str]]:
     """How often an engine was cut short with the question left open, and what it should not have said then."""
-    first = OwnClock(MAX_LOOKS)
-    known, _ = asked(engine, question, first)
-    looks, cut, false = min(first.looks, MAX_LOOKS), 0, []
-    whole = parts(known) if first.looks <= MAX_LOOKS else set()
+    whole = OwnClock(MAX_LOOKS)
+    asked(engine, question, whole)
+    looks, cut, false = min(whole.looks, MAX_LOOKS), 0, list[str]()
     if looks < 2:
         return 0, []
     for clock in (OwnClock(rng.randrange(1, looks)), OwnClock(tick=SECONDS / rng.randrange(1, 2 * looks))):
         known, budget = asked(engine, question, clock)
-        if budget.stops or clock.looks > clock.jumps_after:
+        is_over = clock.looks > clock.jumps_after
+        if budget.stops or is_over:
             cut += isinstance(known, Open)
-            false += [f"{clock.__dict__}: {known}"] if is_false(engine, known, whole) else []
+            false += [f"{vars(clock)}: {known}"] if is_false(engine, known, is_over=is_over) else []
     return cut, false
 
 

@@ -35,7 +35,8 @@ NAMES = [
 ]
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
 INTEGERS_ONLY = ("backward", "predicates")  # engines that leave reals to others
-BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY)]
+KEPT_ONLY = ("bmc",)  # engines that are asked whether a condition is kept, and nothing else
+BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY, *KEPT_ONLY)]
 MODEST = ("ends",)  # engines that decide little, and that at once
 LOOPS, MANY_LOOPS = some(60), 60  # the second for engines that decide little
 LONG, SHORT = 60, 0.05  # seconds for an engine that has to decide, and for one that only must not be wrong

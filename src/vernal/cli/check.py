@@ -86,6 +86,10 @@ def check(
             "Write the evidence (trace, invariant, flowpipe) for `vernal replay`; of several, one file each.",
         ),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        option("--certificate FILE", "Write a certificate of what holds, for `vernal-check`; of several, a folder."),
+    ] = None,
     report: Annotated[Path | None, option("--report FILE.html", "Write a report: verdicts, traces and plots.")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
@@ -99,15 +103,17 @@ def check(
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
     abstractions.check(limits.engine)
-    writable(json, trace, report, limits.journal, *abstractions.files)
+    asked_files = (json, trace, certificate, report, limits.journal, *abstractions.files)
+    folder = None if certificate is None or not certificate.is_dir() else certificate
+    writable(*(file for file in asked_files if file is None or file is not folder))
     reading, constants = limits.reading(started()), planning.constants(set)
 
     def opened() -> Task:
         return planning.open(task, property, reading.check, allow_outside=allow_outside).task(constants)
 
     loaded = counted(limits.abstracted(limits.read(opened, reading)), spec, time)
-    refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal, *abstractions.files))
-    outputs = Outputs(json, trace, report, quiet, abstractions)
+    refuse_overwriting(inputs_of(loaded), asked_files)
+    outputs = Outputs(json, trace, report, quiet, abstractions, certificate)
     asked = questions(loaded, asked_names(loaded, property), spec)
     raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context)).go())
 
@@ -121,6 +127,7 @@ class Outputs:
     report: Path | None
     quiet: bool
     abstractions: AbstractionFiles
+    certificate: Path | None = None
 
     @property
     def stream(self) -> TextIO:
@@ -133,7 +140,8 @@ class Outputs:
         try:
             yield
         except BrokenPipeError:
-            files = (self.trace, self.report, *self.abstractions.files, None if self.json == "-" else self.json)
+            named = (self.trace, self.certificate, self.report, None if self.json == "-" else self.json)
+            files = (*named, *self.abstractions.files)
             if all(file is None for file in files):
                 raise
             drop_output()
@@ -188,7 +196,8 @@ class Invocation:
 
         title = question.name or "checking"
         with Live(title, quiet=self.outputs.quiet) as live:
-            own = kept(replace(budget, progress=live), question.formula)
+            keeps_sets = self.outputs.certificate is not None
+            own = kept(replace(budget, progress=live, keeps_sets=keeps_sets), question.formula)
             return ask(self.task, question.formula, question.name, self.limits.engine, own, self.options)
 
     def tell(self, result: Result) -> None:
@@ -219,6 +228,8 @@ class Invocation:
                 put(self.outputs.json, dump(document(self.task, self.results)))
         if self.outputs.trace is not None:
             write_traces(self.task, self.results, self.outputs.trace, self.mention)
+        if self.outputs.certificate is not None:
+            write_certificates(self.results, self.outputs.certificate, self.mention)
         if self.outputs.report is not None:
             stopped = self.write_report(self.outputs.report, stopped)
         self.outputs.abstractions.write(self.task, self.results, self.mention)
@@ -277,3 +288,19 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
         write_text(target, dump(task, result))
         what = "nothing" if result.evidence is None else CODECS[result.evidence.kind].noun
         mention(f"{what} written to {target}    replay: vernal replay {target}")
+
+
+def write_certificates(results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:
+    """The certificate of what holds; of several results one each, in a folder of that name."""
+    from vernal.cli.targets import file_names
+
+    names = file_names([result.property or str(number) for number, result in enumerate(results, start=1)])
+    if len(results) > 1:
+        file.mkdir(parents=True, exist_ok=True)
+    for name, result in zip(names, results, strict=True):
+        target = file if len(results) == 1 else file / f"{name}.certificate"
+        if result.certificate is not None:
+            result.certificate.save(target)
+            mention(f"certificate written to {target}    check: vernal-check {target}")
+        elif result.verdict != "holds":
+            mention(f"no certificate of {result.property or result.formula}: it is {result.verdict.value}")

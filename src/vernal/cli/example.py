@@ -48,4 +48,4 @@ def example(
         return
     for item in find(name):
         files = write(item, folder, force=force)
-        show(f"{folder / item.name}: {', '.join(file.name for file in files if file.parent.name == item.name)}")
+        show(f"{folder / item.name}: {', '.join(file.name for file in files)}")

@@ -16,6 +16,7 @@ import typer
 
 from vernal.cli import (
     check,
+    compare,
     convert,
     example,
     exits,
@@ -97,6 +98,8 @@ COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is fo
     reach.reach: ("Bound expressions at every step, over all paths.", reach.EXAMPLES),
     simulate.simulate: ("Run the system many times at random.", simulate.EXAMPLES),
     explain.explain: ("Say in words what a task says.", explain.EXAMPLES),
+    compare.compare: ("Compare a task with an environment of Gymnasium.", compare.EXAMPLES),
+    compare.draft: ("Write the skeleton of a task for an environment.", compare.DRAFT_EXAMPLES),
     convert.convert: ("Convert a network, or a flow to a hybrid automaton.", convert.EXAMPLES),
     verify.verify: ("Answer a network query (VNN-LIB).", verify.EXAMPLES),
     supports.supports: ("Say which network queries are supported.", supports.EXAMPLES),

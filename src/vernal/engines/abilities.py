@@ -65,6 +65,12 @@ def by_programs(question: Question) -> str:
     return "may refute it" if question.claim.linear is None else "may prove or refute it"
 
 
+def by_tree_programs(question: Question) -> str:
+    """The same, and programs over trees of states where no path decides."""
+    single = question.claim.quantifiers == {Quantifier.SOME} and question.claim.opposite is not None
+    return by_programs(question) if single else "may prove or refute it"
+
+
 def by_loops(question: Question) -> str:
     """Paths that come back."""
     if question.claim.mentions_some:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
+from vernal.engines.covers import Covering, covering
 from vernal.engines.weaker_claims import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
@@ -110,6 +111,7 @@ def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
     vacuous = [NO_START] if empty else _vacuous(question, budget)
     path = None if proof.evidence is None else proof.evidence.path
     ranges = [] if empty else _range_notes(question, path, budget, proof.seen)
+    sets = covering(question, proof) if budget.keeps_sets else Covering()
     return Result(
         claim.text,
         HOLDS,
@@ -122,6 +124,8 @@ def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
         notes=(*vacuous, *proof.notes, *ranges),
         statistics=proof.statistics,
         evidence=None if empty else proof.evidence,
+        cover=sets.cover,
+        uncertified=sets.refusal,
     )
 
 

@@ -13,6 +13,8 @@ from typing import overload
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.chain import Chain
+from vernal.engines.composition import certifying
+from vernal.engines.covers import with_sets
 from vernal.engines.journals import open_journal
 from vernal.engines.placement import device_for
 from vernal.engines.registry import (
@@ -27,6 +29,7 @@ from vernal.engines.registry import (
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.engines.timed_questions import timed_question
 from vernal.errors import InputError, NameUnknown, nearest
+from vernal.evidence.cover import unread
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -122,7 +125,13 @@ def ask(
         budget = replace(budget, journal=None)
     with one_blas_thread():
         result = asked_of(engine_for(engine, question, options), question, budget)
-    return replace(stated(task, result), seconds=monotonic() - started)
+    return replace(_readable(stated(task, result), task), seconds=monotonic() - started)
+
+
+def _readable(result: Result, task: Task) -> Result:
+    """The result without sets for a certificate, and why, where nobody could check it."""
+    refusal = None if result.cover is None else unread(task)
+    return result if refusal is None else replace(result, cover=None, uncertified=refusal)
 
 
 def refuse_device(model: Model, name: str) -> None:
@@ -141,6 +150,7 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     engine = Chain((RegionFirst(),), engine) if question.time is Time.SECONDS else engine
     with using(device_for(budget.device, question)):
         known = within(engine, question, budget)
+        known = with_sets(question, known, certifying(), budget) if budget.keeps_sets else known
     return answered(question, known, budget)
 
 
@@ -159,6 +169,7 @@ def check(
     journal: str | Path | None = None,
     device: str = "cpu",
     time: str | None = None,
+    certificate: str | Path | bool = False,
 ) -> Result: ...
 
 
@@ -177,6 +188,7 @@ def check(
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
     device: str = "cpu",
+    certificate: str | Path | bool = False,
 ) -> dict[str, Result]: ...
 
 
@@ -195,20 +207,23 @@ def check(
     journal: str | Path | None = None,
     device: str = "cpu",
     time: str | None = None,
+    certificate: str | Path | bool = False,
 ) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, shared fairly, `memory` in GiB; `options` are the engine's, such as
     `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
     `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`. Of a loop that
-    samples a formula may be over its samples (`time="samples"`) instead of seconds.
+    samples a formula may be over its samples (`time="samples"`) instead of seconds. `certificate` is a file (of several
+    properties a folder) for what `vernal-check` checks again; with True, `result.certificate` has it.
     """
     task = as_task(subject).counting(time)
     refuse_open(task.model)
     refuse_device(task.model, device)
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
-    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
+    limits = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
+    budget = replace(limits, keeps_sets=certificate is not False)
     if formula is None:
         named = _chosen(task, property)
         with keeping(journal, task, named.values(), engine, options) as kept:
@@ -216,12 +231,26 @@ def check(
             def asking(name: str, one: Formula) -> Ask:
                 return lambda part: ask(task, one, name, engine, kept(part, one), options)
 
-            return dict(zip(named, FairShares([asking(*each) for each in named.items()], budget), strict=True))
+            found = dict(zip(named, FairShares([asking(*each) for each in named.items()], budget), strict=True))
+        return _saved(found, certificate)
     if property is not None:
         raise InputError("a formula or properties by name, not both: leave out one of them")
     asked = parse_formula(task, formula) if isinstance(formula, str) else formula
     with keeping(journal, task, [asked], engine, options) as kept:
-        return ask(task, asked, None, engine, kept(budget, asked), options)
+        result = ask(task, asked, None, engine, kept(budget, asked), options)
+    if isinstance(certificate, str | Path) and result.certificate is not None:
+        result.certificate.save(certificate)
+    return result
+
+
+def _saved(results: dict[str, Result], folder: str | Path | bool) -> dict[str, Result]:
+    """The results, once the certificate of each that has one is written to the folder, if one is named."""
+    if isinstance(folder, str | Path):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, result in results.items():
+            if result.certificate is not None:
+                result.certificate.save(Path(folder) / f"{name}.certificate")
+    return results
 
 
 def refuse_open(system: Model) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from vernal.engines.pipe_maker import PipeEngine
 
 
+MAX_CERTIFIED_STATES = 100_000  # that are enumerated for a certificate alone
+
+
 def split() -> Engine:
     """The engine `split`, which breeds simulated states in its pauses."""
     from vernal.engines.falsify.engine import Falsify
@@ -121,3 +124,16 @@ def kept_for_all_time() -> tuple[Engine, ...]:
     from vernal.engines.paths.engine import Paths
 
     return Bounds(), Paths(), induction(), Invariants()
+
+
+# Certificates ---------------------------------------------------------------------------------------------------------
+
+
+def certifying() -> tuple[Engine, ...]:
+    """Engines whose proofs keep the sets they rest on, for a claim that another one has proven without."""
+    from vernal.engines.explicit.engine import Explicit
+    from vernal.engines.invariants.engine import Invariants
+    from vernal.engines.liveness.cycles import FairCycles
+    from vernal.engines.liveness.engine import Liveness
+
+    return Explicit(MAX_CERTIFIED_STATES), Invariants(), Liveness((FairCycles(kept_for_all_time()),))

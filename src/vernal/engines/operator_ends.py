@@ -30,7 +30,7 @@ class LeftOfClaim:
             direction, subject = ConstantAtoms.direction, Subject.STATES
             return Proof(engine=self.name, direction=direction, subject=subject, assurance=Assurance.EXACT)
         if self.rest is None:
-            reason = f"exact ends of values settle a part only; {question.claim.text} is left"
+            reason = f"a part of the claim follows from least and greatest values; {question.claim.text} is left"
             return Open(engine=self.name, reason=reason)
         return self.rest.attempt(question, budget)
 

@@ -62,6 +62,14 @@ class SmtOptions(EngineOptions):
 
 
 @dataclass(frozen=True)
+class BmcOptions(EngineOptions):
+    """`depth`: how many steps paths have at most where a formula has no bound."""
+
+    depth: int = 100
+    solver: str | SmtSolver = registry.DEFAULT_SMT
+
+
+@dataclass(frozen=True)
 class DepthOptions(EngineOptions):
     """`depth`: how many steps are looked at where a formula has no bound."""
 

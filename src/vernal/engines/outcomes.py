@@ -62,6 +62,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "proven_steps": record_fields.whole,
     "proven_time": record_fields.number,
     "abstraction": record_fields.nothing,
+    "cover": record_fields.nothing,  # sets of a part are not those of the whole
     "seen": record_fields.nothing,  # states are enumerated at once, and not in parts
     "evidence": record_fields.nothing,
     "invariant": record_fields.nothing,
@@ -114,7 +115,8 @@ def is_decided(outcome: Record) -> bool:
 
 def _read(data: Record, system: Model) -> Known:
     kind = KINDS[data["kind"]]
-    whole = {"failed": [], "tried": [], "seen": None, "stays_inside": False, **data}  # which older records do not have
+    missing: dict[str, Any] = {"failed": [], "tried": [], "seen": None, "cover": None, "stays_inside": False}
+    whole = {**missing, **data}  # older records do not have all of them
     return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
 

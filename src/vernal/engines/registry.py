@@ -16,11 +16,13 @@ from vernal.engines.abilities import (
     by_programs,
     by_proofs,
     by_simulation,
+    by_tree_programs,
     path_by_path,
 )
 from vernal.engines.base import Engine
 from vernal.engines.options import (
     AbstractionOptions,
+    BmcOptions,
     BoundsOptions,
     DepthOptions,
     EngineOptions,
@@ -154,7 +156,7 @@ ENGINES: tuple[EngineEntry, ...] = (
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
         MilpOptions,
-        may=by_programs,
+        may=by_tree_programs,
     ),
     EngineEntry(
         "smt",
@@ -162,6 +164,13 @@ ENGINES: tuple[EngineEntry, ...] = (
         "satisfiability modulo theories; a cross-check for small loops",
         SmtOptions,
         may=by_programs,
+    ),
+    EngineEntry(
+        "bmc",
+        "vernal.engines.programs.bmc:Bmc",
+        "bounded model checking: paths of 0, 1, 2, ... steps as transitions, for a solver",
+        BmcOptions,
+        may=always_so("may refute it by a short path, or prove it where it has a last step"),
     ),
     EngineEntry(
         "liveness",

@@ -11,6 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from vernal.evidence.cover import ProofCover
 from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
@@ -74,6 +75,7 @@ class Proof(Knowledge):
     margin: float | None = None  # a lower bound
     empty: bool = False  # whether there is no initial state at all
     evidence: Evidence | None = None  # a witness of a claim of some path, or a certificate that can be checked
+    cover: ProofCover | None = None  # the sets it rests on, where the budget asks to keep them
     stays_inside: bool = False  # of a claim over samples: whether no path leaves the region as long as it looks
 
 

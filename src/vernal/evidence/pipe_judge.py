@@ -3,6 +3,7 @@
 `G[a,b] p` is true if p is true on every segment that meets [a, b]; it is false if at some time of [a, b], up to which
 no trajectory leaves the region, p is false on every segment. `F[a,b] p` is the other way round: some time at which p is
 true on every segment, and no segment on which it is not false. Boolean operators are those of three truth values.
+U, and windows within windows, are judged by the times at which their parts are true on every segment, or false.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from vernal.evidence.segment_truth import SegmentTruth, StateConditions
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
-from vernal.logic.normal import order
 from vernal.logic.question import Question
+from vernal.logic.time_sets import NEVER, TimeSet, closed_span, union
+from vernal.logic.timed_truth import Lifetimes, TimedTruth, timed_truth
+from vernal.logic.times import is_plain, is_timed
 from vernal.model.tick import Tick, idle
 
 PIPE_DIRECTION = Direction.OVER  # a flowpipe contains all trajectories, and may contain more
@@ -42,15 +45,27 @@ class PipeJudge:
     def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
         """A formula in negation normal form."""
         match formula:
-            case Always(arg, bound):
+            case Always(arg, bound) if not is_timed(arg):
                 return self._always(arg, bound, pipe)
-            case Eventually(arg, bound):
+            case Eventually(arg, bound) if not is_timed(arg):
                 return self._eventually(arg, bound, pipe)
-            case And(args) if _is_timed(formula):
+            case And(args) if is_timed(formula):
                 return _least([self.of(arg, pipe) for arg in args])
-            case Or(args) if _is_timed(formula):
+            case Or(args) if is_timed(formula):
                 return _most([self.of(arg, pipe) for arg in args])
-        return self._always(formula, BEGINNING, pipe)
+        return self._at_beginning(formula, pipe) if is_timed(formula) else self._always(formula, BEGINNING, pipe)
+
+    def _at_beginning(self, formula: Formula, pipe: Flowpipe) -> bool | None:
+        """A formula with U, or with windows in windows, by the times at which its parts are true of all segments."""
+        reached = closed_span(Fraction(0), Fraction(min(pipe.inside_until, pipe.until)))
+        return timed_truth(formula, lambda one: self._times(one, pipe), Lifetimes(reached)).at(Fraction(0))
+
+    def _times(self, condition: Formula, pipe: Flowpipe) -> TimedTruth:
+        """The times at which a condition is true (or false) on every segment."""
+        self.tick()
+        decided = self.conditions.over(condition, pipe)
+        followed = closed_span(Fraction(0), Fraction(pipe.until))
+        return TimedTruth(*(followed & ~_covered(pipe.times[~known]) for known in (decided.true, decided.false)))
 
     def _always(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> bool | None:
         meets, decided = self._over(condition, bound, pipe)
@@ -81,15 +96,20 @@ class PipeJudge:
     def margin(self, formula: Formula, pipe: Flowpipe) -> float:
         """A lower bound of the margin of a formula in negation normal form, over all trajectories of the pipe."""
         match formula:
-            case Always(arg, bound):
+            case Always(arg, bound) if not is_timed(arg):
                 return self._least(arg, bound, pipe)
-            case Eventually(arg, bound):
+            case Eventually(arg, bound) if not is_timed(arg):
                 return self._most(arg, bound, pipe)
-            case And(args) if _is_timed(formula):
+            case And(args) if is_timed(formula):
                 return min(self.margin(arg, pipe) for arg in args)
-            case Or(args) if _is_timed(formula):
+            case Or(args) if is_timed(formula):
                 return max(self.margin(arg, pipe) for arg in args)
-        return self._least(formula, BEGINNING, pipe)
+        return -math.inf if is_timed(formula) else self._least(formula, BEGINNING, pipe)
+
+    @property
+    def measures(self) -> bool:
+        """Whether margins are measured: not of U and of windows in windows."""
+        return is_plain(self.question.claim.normal)
 
     def _least(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> float:
         """The margin of a condition at all times of the bound."""
@@ -112,7 +132,7 @@ class PipeJudge:
     def proven_until(self, pipe: Flowpipe) -> float | None:
         """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
         claim = self.question.claim.normal
-        if not isinstance(claim, Always):
+        if not isinstance(claim, Always) or is_timed(claim.arg):
             return None
         meets, decided = self._over(claim.arg, claim.bound, pipe)
         return float(min([pipe.until, _end(claim.bound), *pipe.times[meets & ~decided.true, 0]]))
@@ -145,8 +165,15 @@ def _end(bound: Bound) -> float:
     return float_above(_upper(bound))
 
 
-def _is_timed(formula: Formula) -> bool:
-    return any(isinstance(node, Always | Eventually) for node in order(formula))
+def _covered(spans: Floats) -> TimeSet:
+    """All times of some spans, ends included."""
+    if not len(spans):
+        return NEVER
+    spans = spans[np.argsort(spans[:, 0], kind="stable")]
+    last = np.maximum.accumulate(spans[:, 1])
+    begins = np.concatenate([[True], spans[1:, 0] > last[:-1]])  # of those that touch, one is made
+    ends = last[np.concatenate([begins[1:], [True]])]
+    return union(closed_span(*map(Fraction, pair)) for pair in zip(spans[begins, 0], ends, strict=True))
 
 
 def _least(values: list[bool | None]) -> bool | None:

@@ -9,6 +9,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from vernal.evidence.cover import ProofCover
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
@@ -105,6 +106,8 @@ class Result(Portable):
     time: float | None = None  # with violated, in continuous time: when the violation shows
     abstraction: Any = None  # that it rests on, where it was asked for: a FiniteAbstraction or a NeuralAbstraction
     failed: tuple[EngineFailure, ...] = ()  # engines of `auto` that ended in an error; each has a note, too
+    cover: ProofCover | None = field(default=None, repr=False)  # what it rests on, if a certificate was asked for
+    uncertified: str | None = None  # why there is no certificate, where one was asked for
     tried: tuple[EngineAttempt, ...] = ()  # with unknown: the engines of `auto`, in the order they were asked
     weaker: str | None = None  # with unknown: what is proven in the place of the claim; it is a note, too
     suggestions: tuple[Suggestion, ...] | None = None  # with unknown: what to try; None where nobody looked yet
@@ -151,6 +154,11 @@ class Result(Portable):
     def flowpipe(self) -> Flowpipe | MaybeNone:
         """The sets that contain all trajectories of a flow, if the evidence is such; it knows what it is about."""
         return replace(self.evidence, about=self) if isinstance(self.evidence, Flowpipe) else None
+
+    @builtins.property
+    def certificate(self) -> MaybeNone:
+        """The certificate of a claim that holds, where one was asked for and can be written."""
+        return None if self.cover is None or self.task is None else hook("certificate_of")(self)
 
     def save(self, file: str | Path) -> None:
         """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""

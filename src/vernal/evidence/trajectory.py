@@ -32,7 +32,9 @@ from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
 from vernal.logic.semantics import evaluate
-from vernal.logic.times import Time
+from vernal.logic.time_sets import NEVER, TimeSet, closed_span, union
+from vernal.logic.timed_truth import Lifetimes, TimedTruth, timed_truth
+from vernal.logic.times import Time, is_plain
 from vernal.model.expr import Expr, Var
 from vernal.model.held_loop import loop_of
 from vernal.model.sorts import REAL
@@ -43,7 +45,11 @@ PRECISIONS = (128, 256)  # bits, tried in turn
 LOOP_PRECISIONS = (128, 256, 512)  # of loops that sample: networks are evaluated in balls, again and again
 HALVINGS = 12  # of a piece, to find out until when it is in the region
 MAX_PARTS = 4000  # of the time over which a condition is asked
+FINE_PART = 2**12  # how many of the shortest part make the whole time, where truth is followed through it
 FINEST_PART = 2**30  # how many of the shortest part make the whole time
+
+
+INSTANT = closed_span(Fraction(0), Fraction(0))
 
 
 def trajectory(
@@ -191,7 +197,34 @@ class Trajectory:
                     return all(args)
             return self._holds(node, list(self.first.values())) is False
 
-        return fold(nnf(closed(formula, self.flow), total=True), rule)
+        normal = nnf(closed(formula, self.flow), total=True)
+        return fold(normal, rule) if is_plain(normal) else self._at_beginning(normal) is False
+
+    def _at_beginning(self, formula: Formula) -> bool | None:
+        """A formula with U, or with windows in windows, by the times at which its parts are true of all solutions."""
+        gone = self.outside_from
+        ended = NEVER if gone is None else ~closed_span(Fraction(0), gone)
+        lives = Lifetimes(closed_span(Fraction(0), self.inside_until), ended)
+        return timed_truth(formula, self._truth_in_time, lives).at(Fraction(0))
+
+    def _truth_in_time(self, condition: Formula) -> TimedTruth:
+        """The times at which a condition is true (or false) of all solutions in the region, as finely as is useful."""
+        found: dict[bool | None, list[TimeSet]] = {True: [], False: [], None: []}
+        waiting, left = self._parts(Fraction(0), self.until)[::-1], MAX_PARTS
+        while waiting:
+            piece, start, end = waiting.pop()
+            states, left = piece.states(start, end), left - 1
+            truth = None if has_left(states, self.flow.region) else self._counted(condition, states)
+            if truth is None and left > 0 and (end - start) * FINE_PART > self.until:
+                middle = (start + end) / 2
+                waiting += [(piece, middle, end), (piece, start, middle)]
+            else:
+                found[truth].append(closed_span(start, end))
+        followed, unknown = closed_span(Fraction(0), self.until), union(found[None])
+        first = self._holds(condition, list(self.first.values()))  # exactly, where balls may overlap a threshold
+        known = [followed & ~(unknown | union(found[other])) for other in (False, True)]
+        begins = [INSTANT if first is truth else NEVER for truth in (True, False)]
+        return TimedTruth(known[0] | begins[0], known[1] | begins[1])
 
     def samples(self) -> tuple[list[Sequence[Fraction | arb]], bool]:
         """The states at the instants of the grid that all solutions provably have; whether the path ends with the last.

@@ -15,12 +15,12 @@ from vernal.evidence.trajectory import Trajectory, again, closed
 from vernal.interpret import exact
 from vernal.interpret.flow.point_solutions import is_inside
 from vernal.logic.claim import position_expression
-from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or, Temporal
+from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.margin import atom_margin, margins
-from vernal.logic.normal import fold, nnf, order, rebuild
+from vernal.logic.normal import fold, nnf, rebuild
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
-from vernal.logic.times import Time
+from vernal.logic.times import Time, is_timed
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick, idle
@@ -58,19 +58,15 @@ def _literal(node: Formula, args: tuple[Formula, ...]) -> Formula:
 
 def _margin(formula: Formula, path: Trajectory) -> float:
     match formula:
-        case Always(arg=arg, bound=bound):
+        case Always(arg=arg, bound=bound) if not is_timed(arg):
             return _least(arg, bound, path)
-        case Eventually(arg=arg, bound=bound):
+        case Eventually(arg=arg, bound=bound) if not is_timed(arg):
             return _most(arg, bound, path)
-        case And(args) if _is_timed(formula):
+        case And(args) if is_timed(formula):
             return min(_margin(arg, path) for arg in args)
-        case Or(args) if _is_timed(formula):
+        case Or(args) if is_timed(formula):
             return max(_margin(arg, path) for arg in args)
-    return _least(formula, BEGINNING, path)
-
-
-def _is_timed(formula: Formula) -> bool:
-    return any(isinstance(node, Temporal) for node in order(formula))
+    return math.inf if is_timed(formula) else _least(formula, BEGINNING, path)  # of nested windows it is not measured
 
 
 def _least(condition: Formula, bound: Bound, path: Trajectory) -> float:

@@ -11,10 +11,10 @@ MAX_ENTRIES = 200_000
 SIGNS = ("[", "{", ",")  # one of them stands before each entry but the first
 
 
-def parsed_json(text: str, what: str) -> Any:
-    """What a JSON text says; messages call it `what`."""
-    if sum(map(text.count, SIGNS)) > MAX_ENTRIES:
-        raise FormatError(f"{what} have more than {MAX_ENTRIES:,} entries, more than Vernal reads")
+def parsed_json(text: str, what: str, most: int = MAX_ENTRIES) -> Any:
+    """What a JSON text of at most so many entries says; messages call it `what`."""
+    if sum(map(text.count, SIGNS)) > most:
+        raise FormatError(f"{what} have more than {most:,} entries, more than Vernal reads")
     try:
         return json.loads(text)
     except RecursionError:

@@ -3,6 +3,7 @@
     read_network("controller.onnx")     .onnx, .nnet, .h5 and HDF5 files called .keras, each also compressed (.gz)
     read_network("controller.mat")      cells W, b and act_fcns; controller.yml: activations, offsets, weights
     read_network("model.zip")           a policy saved by stable-baselines3
+    read_network("trees.json")          gradient-boosted trees saved by XGBoost
 
 Whatever is wrong with a file, one `FormatError` that names it comes out: broken, too large, with NaN weights or with an
 operator Vernal does not read.
@@ -44,6 +45,7 @@ READERS = {  # by suffix, the function that reads the content: (bytes, name) -> 
     ".yml": "vernal.formats.yaml_layers:parse_yaml_layers",
     ".yaml": "vernal.formats.yaml_layers:parse_yaml_layers",
     ".zip": "vernal.formats.sb3.saved_policy:parse_sb3",
+    ".json": "vernal.formats.xgboost:parse_xgboost",
 }
 
 
@@ -163,7 +165,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
         parse: Callable[[bytes, str], Network] = getattr(import_module(module), name)
         return parse
     what = repr(suffix) if suffix else "a folder" if os.path.isdir(file) else "a file without an ending"
-    known = ".onnx, .nnet, .h5, .mat, .yml and .zip (stable-baselines3) files"
+    known = ".onnx, .nnet, .h5, .mat, .yml, .zip (stable-baselines3) and .json (XGBoost) files"
     raise FormatError(f"{file}: networks are read from {known}, not from {what}")
 
 

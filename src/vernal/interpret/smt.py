@@ -1,9 +1,10 @@
 """Terms of satisfiability modulo theories as one more meaning of the graph: exact, and without bounds or relaxations.
 
-Every node becomes terms over the reals in the language SMT-LIB 2: a number or an enum value (its index) one of sort
-Real for each component, a truth value one of sort Bool. Constants are the rationals they are, weights included. ReLU,
-`if`, min and max are `ite`; products, quotients, powers and square roots are polynomial constraints. Sines and
-exponentials have no such terms, and are refused.
+Every node becomes terms in the language SMT-LIB 2: a real number one of sort Real for each component, an integer or an
+enum value (its index) one of sort Int, a truth value one of sort Bool. Constants are the rationals they are, weights
+included. Neurons are unknowns with an equation each, which solvers like better than large terms. ReLU, `if`, min and
+max are `ite`; products, quotients, powers and square roots are polynomial constraints. Sines and exponentials have no
+such terms, and are refused.
 
 What is undefined (x / 0, the root of a negative number) is an unknown of its own, so that nothing is ever claimed from
 it. Draws are unknowns, the winner of an argmax any index whose score is not below another. EXACT but for that, and for
@@ -12,6 +13,7 @@ pi, which is an unknown between two neighbouring floats: OVER.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +26,7 @@ from vernal.logic.direction import Direction
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function, Occurrence
 from vernal.model.graph import order
-from vernal.model.sorts import BOOL, INT
+from vernal.model.sorts import INT, Kind
 from vernal.model.system import OneOf, Span, Start
 from vernal.model.tick import Tick, idle
 
@@ -52,11 +54,18 @@ class Script:
 
     direction = Direction.OVER  # what is undefined, as a quotient by zero, may have any value
 
-    def __init__(self, starts: Mapping[Expr, Sequence[Start | PartialSpan]], tick: Tick = idle) -> None:
-        self.starts, self.tick = starts, tick
+    def __init__(
+        self,
+        starts: Mapping[Expr, Sequence[Start | PartialSpan]],
+        tick: Tick = idle,
+        digits: int | None = None,
+    ) -> None:
+        """With `digits`, weights are rounded to so many: then a model is a guess, and that there is none no proof."""
+        self.starts, self.tick, self.digits = starts, tick, digits
         self.lines: list[str] = []
         self.unknowns: dict[str, str] = {}  # by name, the sort
         self.values: dict[Expr, Terms] = {}
+        self.names: dict[Expr, Terms] = {}  # of variables, the unknowns
         self.options: dict[Occurrence, Terms] = {}  # of a choice: the first that is true is taken, else the last
         self.winners: dict[Occurrence, str] = {}
         self.disturbances: dict[Occurrence, Terms] = {}
@@ -102,48 +111,63 @@ class Script:
     # Nodes ------------------------------------------------------------------------------------------------------------
 
     def _compute(self, node: Expr) -> Terms:
-        args = [self.values[arg] for arg in node.args]
         match node:
             case e.Const():
                 return tuple(_constant(value, node) for value in node.values)
             case e.Var():
-                return tuple(self._start(node, start) for start in self.starts[node])
+                self.names[node] = tuple(self._start(node, start) for start in self.starts[node])
+                return self.names[node]
             case e.Gather():
-                return tuple(args[0][index] for index in node.indices)
+                return tuple(self.values[node.args[0]][index] for index in node.indices)
             case e.Concat():
-                return tuple(term for arg in args for term in arg)
+                return tuple(term for arg in node.args for term in self._coerced(arg, _sort(node)))
             case e.Affine():
-                return self._affine(node, args[0])
+                return self._affine(node, self._coerced(node.args[0], "Real"))
             case e.Argmax():
-                return (self._argmax(node, args[0]),)
+                return (self._argmax(node, self.values[node.args[0]]),)
             case e.Choose():
-                return self._choose(node, args[: len(node.options)])
+                return self._choose(node, [self._coerced(option, _sort(node)) for option in node.options])
             case e.Between():
-                self.disturbances[node.occurrence] = tuple(self.unknown() for _ in range(node.size))
+                self.disturbances[node.occurrence] = tuple(self.unknown(_sort(node)) for _ in range(node.size))
+        args = [self._coerced(arg, sort) for arg, sort in zip(node.args, _argument_sorts(node), strict=True)]
         return tuple(self._scalar(node, [_at(arg, i) for arg in args], i) for i in range(node.size))
 
+    def _coerced(self, node: Expr, sort: str) -> Terms:
+        """The terms of a node as terms of a sort: an integer is a real number, too."""
+        same = sort == _sort(node)
+        return self.values[node] if same else tuple(f"(to_real {term})" for term in self.values[node])
+
     def _start(self, node: e.Var, start: Start | PartialSpan) -> str:
-        made = self.unknown("Bool" if node.sort == BOOL else "Real")
+        made = self.unknown(_sort(node))
         match start:
             case Span(lower, upper) | PartialSpan(lower, upper):
                 if lower is not None:
-                    self.claim(f"(<= {number(lower)} {made})")
+                    self.claim(f"(<= {_constant(_inside(lower, node), node)} {made})")
                 if upper is not None:
-                    self.claim(f"(<= {made} {number(upper)})")
-                if node.sort == INT:
-                    self.claim(f"(is_int {made})")
+                    self.claim(f"(<= {made} {_constant(-_inside(-upper, node), node)})")
             case OneOf(values):
-                self.claim(_any([f"(= {made} {_constant(value, node)})" for value in values]))
+                self.claim(_any([f"(= {made} {_constant(value, node)})" for value in values if node.sort.has(value)]))
         return made
 
     def _affine(self, node: e.Affine, x: Terms) -> Terms:
         rows = zip(node.weight.array.tolist(), node.bias.array.tolist(), strict=True)
-        return tuple(self.define(_sum(_row(row, x), number(Fraction(bias)))) for row, bias in rows)
+        return tuple(self._neuron(_sum(self._row(row, x), self._weight(bias))) for row, bias in rows)
+
+    def _row(self, weights: Sequence[float], x: Terms) -> list[str]:
+        return [f"(* {self._weight(w)} {term})" for w, term in zip(weights, x, strict=True) if w]
+
+    def _weight(self, value: float) -> str:
+        return number(Fraction(value) if self.digits is None else Fraction(f"{value:.{self.digits}g}"))
+
+    def _neuron(self, value: str) -> str:
+        made = self.unknown()
+        self.claim(f"(= {made} {value})")
+        return made
 
     def _argmax(self, node: e.Argmax, scores: Terms) -> str:
-        winner = self.winners[node.occurrence] = self.unknown()
+        winner = self.winners[node.occurrence] = self.unknown("Int")
         best = [
-            _all([f"(= {winner} {number(Fraction(i))})", *(f"(>= {score} {other})" for other in scores)])
+            _all([f"(= {winner} {i})", *(f"(>= {score} {other})" for other in scores)])
             for i, score in enumerate(scores)
         ]
         self.claim(_any(best))
@@ -209,6 +233,7 @@ class Script:
 
 def _plain(node: Expr, x: Sequence[str], component: int) -> str:
     """An operator whose value is a term over its arguments."""
+    zero = _zero(node.args[0]) if node.args else ""
     match node:
         case e.Add():
             return f"(+ {' '.join(x)})"
@@ -217,18 +242,20 @@ def _plain(node: Expr, x: Sequence[str], component: int) -> str:
         case e.Mul():
             return f"(* {x[0]} {x[1]})"
         case e.Relu():
-            return f"(ite (>= {x[0]} 0.0) {x[0]} 0.0)"
+            return f"(ite (>= {x[0]} {zero}) {x[0]} {zero})"
         case e.Abs():
-            return f"(ite (>= {x[0]} 0.0) {x[0]} (- {x[0]}))"
+            return f"(ite (>= {x[0]} {zero}) {x[0]} (- {x[0]}))"
         case e.LeakyRelu(slopes=slopes):
             slope = number(slopes[component if len(slopes) > 1 else 0])
             return f"(ite (>= {x[0]} 0.0) {x[0]} (* {slope} {x[0]}))"
         case e.Max() | e.Min():
             return _extremum(x, ">=" if isinstance(node, e.Max) else "<=")
         case e.Sign():
-            return f"(ite (> {x[0]} 0.0) 1.0 (ite (< {x[0]} 0.0) (- 1.0) 0.0))"
+            low, middle, high = (_constant(Fraction(value), node) for value in (-1, 0, 1))
+            return f"(ite (> {x[0]} {zero}) {high} (ite (< {x[0]} {zero}) {low} {middle}))"
         case e.Floor():
-            return f"(to_real (to_int {x[0]}))"
+            whole = x[0] if _sort(node.args[0]) == "Int" else f"(to_int {x[0]})"
+            return whole if _sort(node) == "Int" else f"(to_real {whole})"
         case e.Compare(op=op):
             return f"(not (= {x[0]} {x[1]}))" if op == "!=" else f"({'=' if op == '==' else op} {x[0]} {x[1]})"
         case e.Not():
@@ -257,10 +284,6 @@ def _first_of(tests: Sequence[str], branches: Sequence[str]) -> str:
     return made
 
 
-def _row(weights: Sequence[float], x: Terms) -> list[str]:
-    return [f"(* {number(Fraction(w))} {term})" for w, term in zip(weights, x, strict=True) if w]
-
-
 def _sum(terms: Sequence[str], constant: str) -> str:
     return f"(+ {' '.join([constant, *terms])})" if terms else constant
 
@@ -283,12 +306,40 @@ def _at(terms: Terms, index: int) -> str:
 
 
 def _sort(node: Expr) -> str:
-    return "Bool" if node.sort == BOOL else "Real"
+    return {Kind.BOOL: "Bool", Kind.REAL: "Real"}.get(node.sort.kind, "Int")
+
+
+def _argument_sorts(node: Expr) -> list[str]:
+    """The sorts of the terms that an elementwise operator is given."""
+    own = [_sort(arg) for arg in node.args]
+    match node:
+        case e.Compare():
+            return ["Real" if "Real" in own else sort for sort in own]
+        case e.If() | e.Switch():
+            return [own[0], *(_sort(node) for _ in own[1:])]
+        case e.Sign() | e.Floor() | e.Not() | e.And() | e.Or():
+            return own
+    return [_sort(node)] * len(own)
+
+
+def _inside(end: Fraction, node: Expr) -> Fraction:
+    """The lower end of an interval; of integers, the least of them."""
+    return Fraction(math.ceil(end)) if node.sort == INT else end
+
+
+def _zero(node: Expr) -> str:
+    return "0" if _sort(node) == "Int" else "0.0"
 
 
 def _constant(value: Fraction, node: Expr) -> str:
     """A value of the node's sort."""
-    return ("true" if value else "false") if node.sort == BOOL else number(value)
+    match _sort(node):
+        case "Bool":
+            return "true" if value else "false"
+        case "Int":
+            whole = str(fmpz(abs(value.numerator)))
+            return f"(- {whole})" if value < 0 else whole
+    return number(value)
 
 
 def number(value: Fraction) -> str:

@@ -1,8 +1,9 @@
 """Kinds of time, and what is asked in continuous time.
 
-In seconds a formula is a Boolean combination of `G[a,b] p` and `F[a,b] p` over conditions p on the state (a condition
-alone is about time 0). Along a trajectory, which is followed while it is in the region, G[a,b] p is true if p is true
-at every time of [a, b] that it reaches, and F[a,b] p if it reaches a time of [a, b] at which p is true.
+In seconds a formula is a Boolean combination of `G[a,b] p`, `F[a,b] p` and `p U[a,b] q` over conditions on the state (a
+condition alone is about time 0) or over such formulas again. Along a trajectory, which is followed while it is in the
+region, G[a,b] p is true at t if p is at every time of [t + a, t + b] that it reaches, F[a,b] p if it reaches a time of
+[t + a, t + b] at which p is true, and p U[a,b] q if it reaches such a time for q, until which p is true throughout.
 """
 
 from __future__ import annotations
@@ -11,22 +12,40 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from vernal.errors import UnsupportedFormula
-from vernal.logic.formula import Always, Eventually, Formula, Temporal, operands
-from vernal.logic.normal import order
+from vernal.logic.formula import Always, Eventually, Formula, Release, Temporal, Until
+from vernal.logic.normal import fold, order
 from vernal.model.motion import Time as Time
 
+TIMED = Always | Eventually | Until | Release  # operators of continuous time
+LETTERS = {Always: "G", Eventually: "F", Until: "U", Release: "R"}
+EXAMPLES = {Always: "G[0, 1.5] p", Eventually: "F[0, 1.5] p", Until: "p U[0, 1.5] q", Release: "p R[0, 1.5] q"}
 STEPS_ONLY, SECONDS_ONLY = "is for systems that move in steps", "is for flows, in continuous time"  # who refuses others
 
 
 def last_time(formulas: Iterable[Formula]) -> Fraction:
-    """The last time that some formulas speak of; 0 where they speak of none."""
-    bounds = [node.bound for formula in formulas for node in order(formula) if isinstance(node, Always | Eventually)]
-    return max((bound.upper for bound in bounds if bound.upper is not None), default=Fraction(0))
+    """The last time that some formulas speak of, windows within windows included; 0 where they speak of none."""
+    return max((fold(formula, _last_time) for formula in formulas), default=Fraction(0))
+
+
+def _last_time(node: Formula, args: tuple[Fraction, ...]) -> Fraction:
+    own = node.bound.upper if isinstance(node, TIMED) else None
+    return max(args, default=Fraction(0)) + (own or 0)
+
+
+def is_timed(formula: Formula) -> bool:
+    """Whether a formula has a temporal operator, and is no condition on a state."""
+    return any(isinstance(node, Temporal) for node in order(formula))
+
+
+def is_plain(formula: Formula) -> bool:
+    """Whether it is a Boolean combination of G and F over conditions, with nothing nested."""
+    temporal = [node for node in order(formula) if isinstance(node, Temporal)]
+    return all(isinstance(node, Always | Eventually) and not is_timed(node.arg) for node in temporal)
 
 
 # What is asked in continuous time -------------------------------------------------------------------------------------
 
-FORM = "in continuous time a property is a Boolean combination of G[a,b] and F[a,b] over state atoms"
+FORM = "in continuous time a property is a Boolean combination of G[a,b] p, F[a,b] p and p U[a,b] q, about all paths"
 NO_TIME = "the horizon is zero: the property asks about the initial states only; bound it by a time, as in G[0, 1.5] p"
 
 
@@ -41,16 +60,14 @@ def untimed(formula: Formula) -> str | None:
     """Why a formula is none of continuous time, if it is none."""
     operators = [node for node in order(formula) if isinstance(node, Temporal)]
     found = next((problem for problem in map(untimed_operator, operators) if problem), None)
-    no_time = all(isinstance(node, Always | Eventually) and not node.bound.upper for node in operators)
+    no_time = all(isinstance(node, TIMED) and not node.bound.upper for node in operators)
     return found or (NO_TIME if no_time else None)
 
 
 def untimed_operator(node: Temporal) -> str | None:
     """Why a temporal operator is none of continuous time, if it is none."""
-    nested = any(isinstance(inner, Temporal) for arg in operands(node) for inner in order(arg))
-    if nested or node.quantifier or not isinstance(node, Always | Eventually):
+    if node.quantifier or not isinstance(node, TIMED):
         return FORM
     if node.bound.upper is None:
-        letter = "G" if isinstance(node, Always) else "F"
-        return f"in continuous time {letter} needs a last time, as in {letter}[0, 1.5] p"
+        return f"in continuous time {LETTERS[type(node)]} needs a last time, as in {EXAMPLES[type(node)]}"
     return None

@@ -74,10 +74,15 @@ def operators(step: ClosedStep, tick: Tick = idle) -> tuple[StepOperator, ...]:
     """
     if step.memory:
         raise NoOperators("a policy with memory has no operators over the state alone")
+    return ways(step, tick)
+
+
+def ways(step: ClosedStep, tick: Tick = idle) -> tuple[StepOperator, ...]:
+    """The same of a step with memory: updates are of state and memory variables."""
     return tuple(
         _as_written(operator, seen)
-        for seen in _sights((step.enabled, *step.next_state))
-        for operator in _operators(seen.roots[0], dict(zip(step.state, seen.roots[1:], strict=True)), tick)
+        for seen in _sights((step.enabled, *step.next_state, *step.next_memory))
+        for operator in _operators(seen.roots[0], dict(zip(step.inputs, seen.roots[1:], strict=True)), tick)
     )
 
 

@@ -19,7 +19,7 @@ from vernal.queries.sweep import SweepRow
 from vernal.report.attempt_words import method
 from vernal.report.next_steps import suggestions
 
-SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "task", "automaton")
+SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "certificate", "task", "automaton")
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
@@ -50,6 +50,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": shown.get("evidence"),
         **{key: shown.get(key) for key in PAYLOADS},
+        **({} if result.uncertified is None else {"uncertified": result.uncertified}),
         **(_times(result) if task.model.motion.time is Time.SECONDS else {}),
     }
 

@@ -18,6 +18,7 @@ from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula
 from vernal.logic.normal import nnf, order
+from vernal.logic.times import is_plain
 from vernal.model.build import negate
 from vernal.model.expr import Expr
 from vernal.model.hybrid import HybridAutomaton
@@ -239,6 +240,8 @@ NOTHING_ASKED = AskedSets()
 
 def asked_sets_of(flow: Model, formula: Formula) -> AskedSets:
     """The conditions of the formula's G, false, and of its F, true; over the state variables."""
+    if not is_plain(formula):
+        return NOTHING_ASKED  # what windows within windows ask is no set
     nodes = list(order(nnf(formula, total=True)))
     kept = [position_expression(node.arg) for node in nodes if isinstance(node, Always)]
     wanted = [position_expression(node.arg) for node in nodes if isinstance(node, Eventually)]

@@ -52,6 +52,8 @@ def remarks(result: Result) -> list[str]:
         lines.append(f"vacuous: {VACUOUS}")
     if result.invariant is not None:
         lines.append(f"invariant: {invariant_words(result.invariant)}")
+    if result.uncertified is not None:
+        lines.append(f"uncertified: {result.uncertified}")
     return lines + [f"note: {note}" for note in result.notes if note != result.weaker]
 
 

@@ -39,6 +39,7 @@ class Budget:
     seed: int = 0
     workers: int = 1
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
+    keeps_sets: bool = False  # whether a proof keeps the sets it rests on, for a certificate
     device: str = "cpu"  # where large batches are bounded; workers have the processor only
     share: float | None = None  # of a part of another budget: its seconds, which its end is called by
     whole: float | None = None  # of a part: the timeout of the budget that it is a part of in the end

@@ -10,6 +10,7 @@ from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula, Not
 from vernal.logic.normal import FALSITY, TRUTH, fold, rebuild
 from vernal.logic.question import Question
+from vernal.logic.times import is_timed
 from vernal.logic.vacuity import is_vacuous
 from vernal.model.initial import Init, OneOf, Span, Start
 from vernal.model.sorts import REAL
@@ -32,7 +33,7 @@ def is_certain(question: Question, budget: Budget) -> bool:
     flow = question.model
 
     def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
-        if not isinstance(node, Always | Eventually):
+        if not isinstance(node, Always | Eventually) or is_timed(node.arg):
             return rebuild(node, args)
         (condition,) = args
         if _excluded(flow, Not(condition), budget):

@@ -68,9 +68,9 @@ class Lifted:
         last = min(max([*target.instants, Fraction(0)]), self.simulator.time)
         even = [last * k / RECORDED_TIMES for k in range(RECORDED_TIMES + 1)]
         critical = [Fraction(repr(time)) for time in target.critical(runs)]
-        needed = target.needed(runs)
-        if needed < last:  # nobody looks at what comes afterwards
-            last = Fraction(repr(needed))
+        first, until = target.needed(runs)
+        if first < last:  # nobody looks at what comes afterwards
+            last = next((time for time in even if first <= time <= until), Fraction(repr(first)))
             critical.append(last)
         found = {*even, *self.simulator.changes, *target.instants, *critical}
         return sorted(time for time in found if time <= last)

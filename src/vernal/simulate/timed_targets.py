@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from vernal.evidence.trajectory import closed
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats, Mask
-from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
+from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or, Release, Temporal, Until
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms, fold, horizon, order
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
-from vernal.logic.times import Time
+from vernal.logic.times import TIMED, Time, is_plain, last_time
 from vernal.model.expr import Expr
 from vernal.model.numbers import nearest
 from vernal.model.system import Model
@@ -26,6 +26,8 @@ from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied, typed
 from vernal.simulate.targets import path_margins
 from vernal.simulate.trajectories import column
+
+ROUNDING = 1e-12  # of sums of times
 
 
 class TrajectoryTarget(Protocol):
@@ -44,8 +46,8 @@ class TrajectoryTarget(Protocol):
         """Of a single trajectory, other times at which it may fail."""
         ...
 
-    def needed(self, runs: Runs) -> float:
-        """Of a single trajectory, until when it has to be followed for it to fail; infinity where all of it is."""
+    def needed(self, runs: Runs) -> tuple[float, float]:
+        """Of a single trajectory, between which times it may be left, since it fails by then; infinity: not at all."""
         ...
 
 
@@ -74,18 +76,19 @@ class TimedTarget:
     def __init__(self, question: Question) -> None:
         self.formula = closed(question.claim.normal, question.model)
         self.known = AtomMargins(question.model, self.formula)
-        self.timed = [node for node in order(self.formula) if isinstance(node, Always | Eventually)]
+        self.timed = [node for node in order(self.formula) if isinstance(node, TIMED)]
+        self.nested = not is_plain(self.formula)
 
     @property
     def instants(self) -> list[Fraction]:
-        """The times that the formula names."""
+        """The times that the formula names, and the last it speaks of."""
         ends = [end for node in self.timed for end in (node.bound.lower, node.bound.upper)]
-        return [end for end in ends if end is not None]
+        return [*(end for end in ends if end is not None), *([last_time([self.formula])] if self.nested else [])]
 
     def margins(self, runs: Runs) -> Floats:
         """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
         table = self.known.table(runs)
-        result: Floats = np.array(fold(self.formula, lambda node, args: _margin(node, args, table, runs))[:, 0])
+        result: Floats = np.array(fold(self.formula, lambda node, args: self._margin(node, args, table, runs))[:, 0])
         result[np.isnan(result) | ~satisfied(runs.system, runs.plan.first)] = np.inf
         return result
 
@@ -94,17 +97,25 @@ class TimedTarget:
         assert runs.times is not None
         table = self.known.table(runs)
         found = []
-        for node in self.timed:
+        for node in () if self.nested else self.timed:
             if isinstance(node, Always):
                 rows = fold(node.arg, lambda part, args: _margin(part, args, table, runs))
                 counted = np.where(_counted(runs, node.bound), rows, np.inf)
                 found.append(float(runs.times[int(np.argmin(counted[0]))]))
         return found
 
-    def needed(self, runs: Runs) -> float:
-        """Until something that has to hold throughout clearly does not, or until something had to come true."""
+    def _margin(self, node: Formula, args: tuple[Floats, ...], table: dict[Expr, Floats], runs: Runs) -> Floats:
+        if self.nested and isinstance(node, TIMED):
+            return _windows(node, args, runs)
+        return _margin(node, args, table, runs)
+
+    def needed(self, runs: Runs) -> tuple[float, float]:
+        """While something that has to hold throughout clearly does not, or when something had to come true."""
+        if self.nested:
+            return np.inf, np.inf
         table = self.known.table(runs)
-        return fold(self.formula, lambda node, args: self._failing(node, args, table, runs)).time
+        found = fold(self.formula, lambda node, args: self._failing(node, args, table, runs))
+        return found.time, found.last
 
     def _failing(self, node: Formula, args: tuple[Failing, ...], table: dict[Expr, Floats], runs: Runs) -> Failing:
         """By how much a part of the formula fails at the beginning, and when that is seen."""
@@ -113,15 +124,24 @@ class TimedTarget:
         match node:
             case Always(bound=bound):
                 counted = np.where(_counted(runs, bound), args[0].rows, np.inf)[0]
-                clear = np.flatnonzero(counted <= min(float(counted.min(initial=np.inf)) / 2, 0.0))
-                return Failing(rows, float(runs.times[clear[0]]) if len(clear) else np.inf)
+                clear = counted <= min(float(counted.min(initial=np.inf)) / 2, 0.0)
+                if not clear.any():
+                    return Failing(rows, np.inf, np.inf)
+                first = int(clear.argmax())
+                after = np.flatnonzero(~clear[first:])
+                last = first + int(after[0]) - 1 if len(after) else len(clear) - 1
+                return Failing(rows, float(runs.times[first]), float(runs.times[last]))
             case Eventually(bound=Bound(upper=upper)):
-                return Failing(rows, np.inf if upper is None else nearest(upper))
+                end = np.inf if upper is None else nearest(upper)
+                return Failing(rows, end, end)
             case And():
-                return Failing(rows, min((arg.time for arg in args if arg.rows[0, 0] < 0), default=np.inf))
+                failing = [arg for arg in args if arg.rows[0, 0] < 0]
+                chosen = min(failing, key=lambda arg: arg.time, default=Failing(rows, np.inf, np.inf))
+                return Failing(rows, chosen.time, chosen.last)
             case Or():
-                return Failing(rows, max(arg.time for arg in args))
-        return Failing(rows, 0.0)
+                chosen = max(args, key=lambda arg: arg.time)
+                return Failing(rows, chosen.time, chosen.time)
+        return Failing(rows, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +150,7 @@ class Failing:
 
     rows: Floats
     time: float
+    last: float  # until when it is seen
 
 
 class SampledTarget:
@@ -159,9 +180,9 @@ class SampledTarget:
         """None: only instants count."""
         return []
 
-    def needed(self, runs: Runs) -> float:
+    def needed(self, runs: Runs) -> tuple[float, float]:
         """All of it."""
-        return np.inf
+        return np.inf, np.inf
 
 
 TARGETS: Mapping[Time, Callable[[Question], TrajectoryTarget]] = {
@@ -188,6 +209,27 @@ def _margin(node: Formula, args: tuple[Floats, ...], table: dict[Expr, Floats], 
             most = np.max(args[0], axis=1, initial=-np.inf, where=_counted(runs, bound))
             return np.broadcast_to(most[:, None], args[0].shape)
     raise AssertionError(f"{type(node).__name__} has no place in a normal form in continuous time")
+
+
+def _windows(node: Temporal, args: tuple[Floats, ...], runs: Runs) -> Floats:
+    """An operator at every position of the trajectories, as far as each is in the region."""
+    assert runs.times is not None
+    assert isinstance(node, TIMED)
+    alive = np.arange(len(runs.times)) < runs.lengths[:, None]
+    sign = -1.0 if isinstance(node, Always | Release) else 1.0  # G and R are the opposites of F and U
+    wanted = np.where(alive, sign * args[-1], -np.inf)
+    lower, upper = (np.inf if end is None else float(end) for end in (node.bound.lower, node.bound.upper))
+    found = np.empty_like(wanted)
+    for position, time in enumerate(runs.times):
+        later = runs.times[position:]
+        within = (later >= time + lower - ROUNDING) & (later <= time + upper + ROUNDING)
+        reached = wanted[:, position:]
+        if isinstance(node, Until | Release):
+            before = np.minimum.accumulate(sign * args[0][:, position:], axis=1)
+            reached = reached.copy()
+            reached[:, 1:] = np.minimum(reached[:, 1:], before[:, :-1])
+        found[:, position] = np.max(reached, axis=1, initial=-np.inf, where=within)
+    return sign * found
 
 
 def _counted(runs: Runs, bound: Bound) -> Mask:

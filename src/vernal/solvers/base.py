@@ -7,7 +7,7 @@ means that there is no point: "infeasible or unbounded" and a limit that was rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -146,6 +146,25 @@ class SmtSolver(Protocol):
         Numbers are rationals, and NO is exact; a value that is irrational is rounded. Back at most about two seconds
         after the time limit. `tick` is called several times a second and may end the work by raising.
         """
+        ...
+
+    def growing(self) -> GrowingScript:
+        """A script that is asked again and again while it grows; what was learnt from it before is of use."""
+        ...
+
+
+class GrowingScript(Protocol):
+    """A script that stays with its solver."""
+
+    def check(
+        self,
+        more: str,
+        unknowns: Mapping[str, str],
+        time_limit: float = float("inf"),
+        tick: Callable[[], object] = idle,
+        assumed: Sequence[str] = (),
+    ) -> SmtSolved:
+        """The same of all lines so far and these; unknown truth values that are `assumed` are true this time."""
         ...
 
 

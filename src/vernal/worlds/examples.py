@@ -48,7 +48,6 @@ def find(name: str) -> list[Example]:
 def write(example: Example, folder: Path, *, force: bool = False) -> list[Path]:
     """Write an example into a folder of its name below `folder`; files that differ are kept, unless `force`."""
     contents = {folder / example.name / file.name: _content(file) for file in example.files}
-    contents |= {folder / SCHEMA: (_home() / SCHEMA).read_bytes()}
     differing = [file for file, content in contents.items() if file.exists() and file.read_bytes() != content]
     if differing and not force:
         raise InputError(f"{differing[0]} is there and differs; name another folder, or overwrite it with --force")
@@ -56,6 +55,7 @@ def write(example: Example, folder: Path, *, force: bool = False) -> list[Path]:
     for file, content in contents.items():
         if file in differing or not file.exists():
             write_bytes(file, content)
+    write_bytes(folder / SCHEMA, (_home() / SCHEMA).read_bytes())
     return list(contents)
 
 

@@ -85,6 +85,19 @@ CASES = [
     Known("bang", "G[0, 1] (x <= 1.11)", HOLDS, "it begins at 1.1 and is pushed left first"),
     Known("pair", "G[0, 1] (x <= 1.3 & x >= -1)", HOLDS, "by the simulation, with room"),
     Known("pair", "G[0, 1] (x >= 1)", VIOLATED, "by the simulation, with room"),
+    # Until, and windows within windows: decay passes 0.5 from 1 at 0.203, from 2 at 0.413
+    Known("decay", "(x >= 0.5) U[0, 0.5] (x <= 0.5)", HOLDS, "it is continuous, and gets there from 2 at 0.413"),
+    Known("decay", "(x >= 0.5) U[0, 0.4] (x <= 0.5)", VIOLATED, "from 2 it gets there at 0.413"),
+    Known("decay", "(x >= 0.6) U[0, 1] (x <= 0.5)", VIOLATED, "it is in between for a while"),
+    Known("decay", "G[0, 1] (x >= 0.5 -> F[0, 0.5] x <= 0.5)", HOLDS, "wherever it is, 0.413 suffice"),
+    Known("decay", "G[0, 1] (x >= 0.5 -> F[0, 0.1] x <= 0.5)", VIOLATED, "from 2 at the start they do not"),
+    Known("decay", "F[0, 1] G[0, 0.5] x <= 0.3", HOLDS, "2 * 0.71451^6 = 0.266, and it falls"),
+    Known("decay", "F[0, 0.5] G[0, 0.5] x <= 0.3", VIOLATED, "2 * 0.71451^5 = 0.372 at 0.5"),
+    Known("leaky", "(n == 0) U[0, 0.6] (n == 1)", HOLDS, "the jump at 0.5"),
+    Known("leaky", "(n == 0) U[0, 0.4] (n == 1)", VIOLATED, "the jump at 0.5"),
+    Known("leaky", "G[0, 1] (n == 0 -> F[0, 0.6] n == 1)", HOLDS, "the jump at 0.5"),
+    Known("bang", "(push == LEFT) U[0, 0.6] (push == RIGHT)", HOLDS, "at 0.5 v = -0.5, and x is 0.975 at most"),
+    Known("bang", "(push == LEFT) U[0, 0.4] (push == RIGHT)", VIOLATED, "at 0.25 x is 0.96 at least"),
 ]
 
 

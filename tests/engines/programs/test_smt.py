@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from tests.cases import CASES, HEAD, LATE, NEVER, SINE, Case, read
 from tests.engines.test_truth import check_evidence
 from tests.recurrent import recurrent_formula, recurrent_loop
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
-from vernal.engines.options import SmtOptions
+from vernal.engines.options import BmcOptions, SmtOptions
+from vernal.engines.programs.bmc import Bmc
 from vernal.engines.programs.smt import Smt
 from vernal.errors import MissingExtra, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
@@ -190,8 +191,22 @@ class Says:
         unknowns: Mapping[str, str],
         time_limit: float = float("inf"),
         tick: Callable[[], object] = lambda: None,
+        assumed: Sequence[str] = (),
     ) -> SmtSolved:
         return self.outcome
+
+    def growing(self) -> Says:
+        return self
+
+
+@pytest.mark.parametrize("status", [Satisfiable.UNKNOWN, Satisfiable.YES])
+def test_bounded_model_checking_believes_no_solver_that_is_in_doubt_or_wrong(status: Satisfiable) -> None:
+    task = read('[state]\nz = "int [0, 9]"\n[init]\nz = "[0, 9]"\n[environment.next]\nz = "9 - z"')
+    question = Question(task.system, parse_formula(task, "G[0,1] (z <= 10)"))
+    unknowns = {f"u{number}": Fraction(0) for number in range(50)}
+    result = asked_of(Bmc(BmcOptions(solver=Says(SmtSolved(status, unknowns, said="too hard")))), question, Budget())
+    assert result.verdict is UNKNOWN
+    assert ("too hard" if status is Satisfiable.UNKNOWN else "no counterexample") in (result.reason or "")
 
 
 def test_a_doubt_is_passed_on() -> None:

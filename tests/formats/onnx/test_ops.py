@@ -17,6 +17,7 @@ from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.networks import read_network
 from vernal.formats.onnx.convolutions import CONVOLUTIONS
 from vernal.formats.onnx.ops import OPERATORS
+from vernal.formats.onnx.trees import TREES
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Add, Affine, Const, Gather, LeakyRelu, Mul
@@ -153,6 +154,7 @@ def test_every_operator_has_a_case() -> None:
     elsewhere = {"Constant", "Softmax", "LogSoftmax"}
     elsewhere |= {"ConstantOfShape", "GRU", "LSTM", "RNN", "Shape", "Split"}  # in test_recurrent.py
     elsewhere |= set(WINDOW_OPERATORS) | set(CONVOLUTIONS)  # in test_windows.py
+    elsewhere |= set(TREES)  # in test_trees.py
     elsewhere |= {"Erf", "Gelu", "LayerNormalization", "Mish", "Swish"}  # in test_activations.py
     assert {case.op for case in CASES} | elsewhere | BREADTH == set(OPERATORS)  # the last in test_breadth.py
 

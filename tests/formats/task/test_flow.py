@@ -237,7 +237,8 @@ WRONG = [
     Wrong("no time", "G[0, T] !", "G[0, 0] !", "24:9", ("horizon is zero",)),
     Wrong("a state", "G[0, T] !", "!", "24:9", ("horizon is zero",)),
     Wrong("steps", "G[0, T] !", "X[2] !", "24:9", ("counts steps",)),
-    Wrong("nested", "G[0, T] !", "G[0, 1] F[0, 1] !", "24:9", ("Boolean combination",)),
+    Wrong("steps in windows", "G[0, T] !", "G[0, 1] X !", "24:17", ("counts steps",)),
+    Wrong("weak", "G[0, T] !", "(x <= 1) W[0, 1] !", "24:9", ("Boolean combination",)),
     Wrong("some path", "G[0, T] !", "EG[0, 1] !", "24:9", ("Boolean combination",)),
     Wrong("an undefined atom", "x >= 0.3", "sqrt(x) >= 0.3", "24:8", ("sqrt(x) is undefined",)),
     Wrong(

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from vernal.engines.base import Engine, within
 from vernal.engines.chain import Chain, InOrder, Prover
+from vernal.engines.covers import with_followed
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk, goes_on
 from vernal.engines.options import DepthOptions
@@ -53,6 +54,9 @@ class Deepening:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What finitely many steps decide; else how far the claim was looked at."""
+        return with_followed(question, self._decided(question, budget), budget)
+
+    def _decided(self, question: Question, budget: Budget) -> Known:
         budget = replace(budget, journal=None)  # a journal knows the parts of one question, and here are many
         if question.claim.horizon is not None:
             return self.bounded.attempt(question, budget)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vernal.engines.covers import with_followed
 from vernal.engines.deepening.walk import PathWalk
 from vernal.engines.refusals import in_steps
 from vernal.evidence.knowledge import Known, Open
@@ -49,7 +50,7 @@ class FewSets:
         if path is None or refused is not None:
             return Open(engine=self.name, reason=refused or "")
         known = follow(question, path, self.depth, budget, engine=self.name, limit=MAX_SETS)
-        return replace(known, statistics={**known.statistics, "method": METHOD})
+        return with_followed(question, replace(known, statistics={**known.statistics, "method": METHOD}), budget)
 
 
 class FirstWalk:
@@ -75,4 +76,6 @@ class FirstWalk:
         if path is None or refused is not None:
             return Open(engine=self.name, reason=refused or "")
         known = PathWalk(question, path, self.depth, budget, self.name).run()
-        return known if isinstance(known, Open) else replace(known, statistics={**known.statistics, "method": WALK})
+        if isinstance(known, Open):
+            return known
+        return with_followed(question, replace(known, statistics={**known.statistics, "method": WALK}), budget)

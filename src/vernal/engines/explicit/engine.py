@@ -22,6 +22,7 @@ from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
 from vernal.engines.refusals import in_steps
 from vernal.evidence.candidates import witnessed
+from vernal.evidence.cover import ProofCover, of_states
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
@@ -115,7 +116,8 @@ class GraphQuestion:
             return self._open(UNDEFINED)
         witness = self._witness()
         if witness is not None:
-            return witnessed(self.question, witness, Explicit.name, self.statistics, self.graph.direction)
+            known = witnessed(self.question, witness, Explicit.name, self.statistics, self.graph.direction)
+            return replace(known, cover=self._cover())
         return self._proof(self._margin())
 
     def _on_paths(self) -> Known:
@@ -200,8 +202,17 @@ class GraphQuestion:
             assurance=Assurance.EXACT,
             empty=empty,
             margin=margin,
+            cover=self._cover(),
             statistics=self.statistics,
         )
+
+    def _cover(self) -> ProofCover | None:
+        """Every state that was looked at, where somebody wants to know."""
+        if not self.budget.keeps_sets:
+            return None
+        system, columns = self.question.system, self.enumeration.columns
+        values = map(columns.valuation, self.graph.rows.tolist())
+        return of_states(system, ([value[var][0] for var in system.vars] for value in values))
 
     def _open(self, reason: str) -> Open:
         return Open(engine=Explicit.name, reason=reason, statistics=self.statistics)

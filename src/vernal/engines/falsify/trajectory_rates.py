@@ -12,7 +12,7 @@ from vernal.evidence.trace import Trace
 from vernal.logic.formula import Eventually
 from vernal.logic.normal import order
 from vernal.logic.question import Question
-from vernal.logic.times import Time
+from vernal.logic.times import Time, is_plain
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.simulate.enclosed_runs import enclosed
@@ -53,6 +53,8 @@ class TrajectoryJudge:
     @property
     def _is_seen(self) -> bool:
         """Whether a trajectory may be said to fail: what has to come true may do so as long as there is time for it."""
+        if not is_plain(self.question.claim.normal):
+            return self._is_whole
         waits = (node.bound.upper for node in order(self.question.claim.normal) if isinstance(node, Eventually))
         return all(end is not None and end <= self.simulator.time for end in waits)
 

@@ -151,16 +151,21 @@ class DirectSearch:
             return self._proof(empty=True)
         try:
             end = cut_until_decided(boxes, self._round, self._cut, CuttingLimits(most=MAX_BOXES)).end
+            if end is CuttingEnd.DECIDED:
+                return self._proof(empty=False)
+            found = self._refuted()
         except Stopped as stop:
             return self._left_open(stop.reason)
-        if end is CuttingEnd.DECIDED:
-            return self._proof(empty=False)
-        if self.failing is not None:
-            statistics = self._statistics(self.rounds.pipe(self.open))
-            found = failing_trajectory(self.question, DirectFlowpipe.name, self.failing, self.budget, statistics)
-            if found is not None:
-                return found
+        if found is not None:
+            return found
         return self._left_open(self.reason or f"more than {MAX_BOXES // 2} parts of the initial set stay open")
+
+    def _refuted(self) -> Known | None:
+        """A trajectory from a box of which all make the formula false."""
+        if self.failing is None:
+            return None
+        statistics = self._statistics(self.rounds.pipe(self.open))
+        return failing_trajectory(self.question, DirectFlowpipe.name, self.failing, self.budget, statistics)
 
     def _hopeless(self, count: int, fails: bool) -> str | None:
         """Why another round would not help."""
@@ -260,7 +265,7 @@ class DirectSearch:
             direction=PIPE_DIRECTION,
             assurance=Assurance.RIGOROUS,
             empty=empty,
-            margin=self.margin,
+            margin=self.margin if self.judge.measures else None,
             evidence=pipe,
             statistics=self._statistics(pipe),
         )

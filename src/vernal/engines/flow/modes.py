@@ -217,7 +217,7 @@ class ModePipes:
             engine=self.name,
             direction=PIPE_DIRECTION,
             assurance=Assurance.RIGOROUS,
-            margin=self.margin,
+            margin=self.margin if self.judge.measures else None,
             evidence=pipe,
             empty=pipe is None or not len(pipe.times),
             statistics=self.statistics,

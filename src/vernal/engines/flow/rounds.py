@@ -1,8 +1,8 @@
 """Boxes of initial states followed through time, in batches; round after round, in shorter steps where that may help.
 
-Where a flow is not linear, sets are images of their boxes under polynomials. In a loop that samples they are so only if
-its flow turned out to lose more than its networks do: polynomials take longer. There the boxes are of its state and of
-what its agents hold.
+Where a flow is smooth and not linear, sets are images of their boxes under polynomials. In a loop that samples they are
+so only if its flow turned out to lose more than its networks do: polynomials take longer. There the boxes are of its
+state and of what its agents hold.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from vernal.sets.sampled.loop_space import LoopFollower
 DEGREE = 8  # of Taylor polynomials
 RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
 FIRST_ROUND_STEPS = 4000  # at most
-SHORTEST = 2.0**-18  # of the time, the shortest step of the first round
+SHORTEST = 2.0**-24  # of the time, the shortest step of the first round
 FEWEST_STEPS = 4  # of the first round through a flow
 MOSTLY = 0.75  # of what is lost, by steps: then sets have to be curved
 AT_ONCE = 512  # boxes followed in one batch
@@ -54,8 +54,10 @@ class BoxRounds:
         self.flow, self.horizon, self.directions, self.tick, self.parts = flow, horizon, directions, tick, parts
         self.number = self.boxes = self.finer = 0  # rounds and boxes so far, and how often steps became shorter
         self.loop = LoopFollower(plant_of(flow), directions, self._stepper, tick)
-        self.curved = flow.grid is None and nonlinear_node(flow.vector_field) is not None
-        self.memory = max(self.loop.stepper(one).memory for one in islice(self.loop.first_values(), 1))
+        steppers = [self.loop.stepper(one) for one in islice(self.loop.first_values(), 1)]
+        smooth = not any(stepper.nominal.kinked for stepper in steppers)  # over kinks steps are linear
+        self.curved = smooth and flow.grid is None and nonlinear_node(flow.vector_field) is not None
+        self.memory = max(stepper.memory for stepper in steppers)
 
     def _stepper(self, flow: Model, directions: Floats) -> TaylorStepper:
         return TaylorStepper(flow, directions, DEGREE, self.parts, self.tick)

@@ -32,7 +32,7 @@ from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.reduce.initial_cover import SingleStarts
 from vernal.reduce.universal_claims import KeptByOne
-from vernal.run.budget import Budget
+from vernal.run.budget import TIMEOUT, Budget
 from vernal.sets.exact.space import TooMany
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import NoInitialState
@@ -85,7 +85,9 @@ class Lasso:
         trace = found.run()
         if trace is not None:
             return Counterexample(engine=self.name, trace=trace, statistics=found.statistics)
-        reason = "; ".join([f"no lasso found within {self.depth} steps", *dict.fromkeys(found.reasons)])
+        cut_short = any(reason.startswith(TIMEOUT) for reason in found.reasons)
+        said = "lassos are not finished" if cut_short else "no lasso found"
+        reason = "; ".join([f"{said} within {self.depth} steps", *dict.fromkeys(found.reasons)])
         return Open(engine=self.name, reason=reason, statistics=found.statistics)
 
 

@@ -77,7 +77,7 @@ class Counting:
             known = by_method(chain.attempt(question, part), METHOD)
             if isinstance(known, Proof):
                 return replace(known, statistics={**known.statistics, "marked edges": limit})
-            reason = f"no bound up to {limit} on the marked edges of the automaton is proven: {known.reason}"
+            reason = f"it is not proven that what breaks the claim happens at most {limit} times: {known.reason}"
         return open_for(reason)
 
 

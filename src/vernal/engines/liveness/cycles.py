@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from vernal.engines.base import Engine
 from vernal.engines.liveness.finite_paths import ends_well
 from vernal.engines.liveness.method import NAME, open_for
+from vernal.evidence.cover import ProofCover
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.geometry.directions import Template
@@ -28,6 +30,7 @@ from vernal.logic.claim import position_expression
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
+from vernal.model.system import Model
 from vernal.reduce.counted_marks import negation
 from vernal.reduce.product import Product, marking_product
 from vernal.run.budget import Budget
@@ -69,11 +72,12 @@ class FairCycles:
             engine=NAME,
             direction=Product.direction.then(Images.direction),
             assurance=assurance,
-            statistics={"method": METHOD, "automaton states": wrong.states, "boxes": found},
+            cover=found.cover(question.model) if budget.keeps_sets else None,
+            statistics={"method": METHOD, "automaton states": wrong.states, "boxes": len(found.numbers)},
         )
 
-    def _without_cycles(self, question: Question, wrong: Automaton, budget: Budget) -> int | Open:
-        """How many boxes there are among which no cycle has a marked edge, or why none were found."""
+    def _without_cycles(self, question: Question, wrong: Automaton, budget: Budget) -> BoxGraph | Open:
+        """Boxes among which no cycle has a marked edge, or why none were found."""
         made = marking_product(question.system, wrong, tick=budget.check)
         unmarked = SafetyClaim(position_expression(made.is_kept.arg))
         loop = WatchedLoop(made.system, unmarked, budget.check)
@@ -88,9 +92,10 @@ class FairCycles:
         tried = 0
         for grid, limit in _grids(loop, self.resolutions, budget.seed):
             budget.progress(f"liveness: boxes of {', '.join(f'{step:g}' for step in grid.step)}", None)
-            graph = BoxGraph(images, loop, grid, flag, min(limit, self.most)).reached(start)
+            boxes = BoxGraph(images, loop, grid, flag, min(limit, self.most))
+            graph = boxes.reached(start)
             if graph is not None and not graph.has_fair_cycle():
-                return len(graph.marked)
+                return boxes
             tried = max(tried, 0 if graph is None else len(graph.marked))
         return open_for(f"among {tried} boxes there is a cycle with a marked edge" if tried else "boxes lead far away")
 
@@ -166,6 +171,20 @@ class BoxGraph:
         self.sources.append(own[source[met[0]]])
         self.targets.append(self._number(met[1]))
         return True
+
+    def cover(self, model: Model) -> ProofCover | None:
+        """The boxes without what the automaton remembers; None where a variable of the model is in none of them."""
+        labels, numbers = [var for var, _ in self.loop.labels], [var for var, _ in self.loop.numbers]
+        if any(variable.var not in (*labels, *numbers) for variable in model.state):
+            return None
+        columns = [(*labels, *numbers).index(variable.var) for variable in model.state]
+        places = np.unique(np.array([np.frombuffer(key, np.int64) for key in self.numbers])[:, columns], axis=0)
+        step = [Fraction(1), *map(Fraction, self.grid.step.tolist())]
+        scales = [step[max(0, column - len(labels) + 1)] for column in columns]
+        widths = [0 if variable.sort.is_discrete else 1 for variable in model.state]
+        entries = list(zip(scales, widths, strict=True))
+        sets = ([(n * a, (n + w) * a) for n, (a, w) in zip(row, entries, strict=True)] for row in places.tolist())
+        return ProofCover(tuple(map(tuple, sets)), model=model)
 
     def _number(self, places: GridPlaces) -> NDArray[np.int64]:
         """The numbers of boxes; one that is met for the first time gets the next."""

@@ -169,8 +169,8 @@ class ConfiguredTests:
             return NO_POINT if outcome.status is Satisfiable.NO else OPEN
         point = box.lower[0].copy()
         for column, var in enumerate(self.model.variables):
-            if var in script.values:
-                point[column] = float(outcome.values[script.values[var][0]])
+            if var in script.names:
+                point[column] = float(outcome.values[script.names[var][0]])
         return PointAnswer(Existence.SOME, point) if self._checked(box, question, point) else OPEN
 
     def _starts(self, box: IntegerBoxes) -> Mapping[Expr, list[Start]]:

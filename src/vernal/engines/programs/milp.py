@@ -1,9 +1,10 @@
-"""Mixed-integer programs for bounded claims of all paths, in the two encodings of the AAMAS 2020 paper.
+"""Mixed-integer programs for bounded claims, in the two encodings of the AAMAS 2020 paper.
 
 A claim is refuted by a path, and the paths of a piecewise-linear system are the points of a mixed-integer program. The
 *monolithic* encoding is one program, with disjunctions, choices and starts left to the solver; the *compositional* one
 is a program for each combination of them, in turn until one is feasible. Phases, winners and branches that linear
-bounds decide are not encoded at all.
+bounds decide are not encoded at all. A claim about states, as one that mixes all paths and some path, is refuted by a
+state: its programs have a copy of the step for each way to go (`trees`).
 
 What is encoded is the unrolled loop: *recursively*, each step once (M. Hosseini et al., AAMAS 2025), or, to compare,
 with every recurrent policy unrolled anew at each step over its whole history, input on start or on demand
@@ -27,9 +28,10 @@ from vernal.engines.chain import Chain, Prover
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving, Tally
+from vernal.engines.programs.trees import EXCLUDED, TreeSolving, asks_states, tree_refusal
 from vernal.engines.refusals import within_steps
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.interpret.unrolling import history
@@ -44,6 +46,7 @@ from vernal.model.system import System
 from vernal.reduce.growing_bounds import GrowingBounds
 from vernal.reduce.initial_cover import ONE_START, SingleStarts
 from vernal.reduce.reduction import SEVERAL_STARTS
+from vernal.reduce.tree_conditions import TreeCondition
 from vernal.reduce.universal_claims import KeptByOne
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
@@ -152,9 +155,30 @@ class Milp(Refuter):
             return system.step.once(Unrolling)
         return history.HistoryUnrolling(system, "ios" if self.unroll is Unroll.IOS else "iod")
 
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        if self.takes(question) is None and asks_states(question.claim):
+            return self._states(question, budget)
+        return super().attempt(question, budget)
+
+    def _states(self, question: Question, budget: Budget) -> Known:
+        """A state that fails, a proof that none does, or what keeps the question open; in this process alone."""
+        system, horizon = question.system, question.claim.horizon
+        assert horizon is not None
+        alone = replace(budget, journal=None, workers=1)
+        solving = TreeSolving(self.name, system, question.formula, horizon, alone, self.solver, tighten=self.tighten)
+        try:
+            may_be = solving.space(system.initial).may_be
+            condition = TreeCondition(system, may_be, budget.check).failing(question.formula)
+            solving = replace(solving, condition=condition)
+            return _known_states(solving, _search(solving, condition, self.encoding, system.initial))
+        except UnsupportedFormula as error:
+            return Open(engine=self.name, reason=f"{UNSUPPORTED}: {error.message}; try --engine auto")
+        except Stopped as stop:
+            return Open(engine=self.name, reason=stop.reason, statistics=solving.tally.statistics())
+
     def refusal(self, question: Question) -> str | None:
         own = None if self.unroll is Unroll.RECURSIVE else history.refusal(question.system)
-        return super().refusal(question) or own
+        return (tree_refusal(question) if asks_states(question.claim) else super().refusal(question)) or own
 
 
 def _known(solving: Asking, summary: Summary) -> Known:
@@ -166,6 +190,23 @@ def _known(solving: Asking, summary: Summary) -> Known:
         return Open(engine=solving.engine, reason=summary.doubt, statistics=statistics)
     assurance = Assurance.SOLVER if summary.by_solver else Assurance.RIGOROUS
     return Proof(engine=solving.engine, direction=solving.direction, assurance=assurance, statistics=statistics)
+
+
+def _known_states(solving: TreeSolving, summary: Summary) -> Known:
+    """What the programs of a claim about states show."""
+    known = _known(solving, summary)
+    if isinstance(known, Proof):
+        return replace(known, subject=Subject.STATES)
+    if not isinstance(known, Counterexample):
+        return known
+    return FailingState(
+        engine=known.engine,
+        trace=known.trace,
+        direction=solving.direction,
+        assurance=Assurance.EXACT if solving.is_rational else Assurance.RIGOROUS,
+        excluded_by=EXCLUDED,
+        statistics=known.statistics,
+    )
 
 
 # The search -----------------------------------------------------------------------------------------------------------

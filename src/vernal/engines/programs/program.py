@@ -320,7 +320,7 @@ class ProgramPoint:
     def decisions(self, point: Floats, steps: int, digits: int | None) -> list[NodeDecisions]:
         """What is taken at each position; where the program does not say, anything goes."""
         return [
-            {node: self._decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}
+            {node: self.decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}
             for t in range(steps + 1)
         ]
 
@@ -328,9 +328,10 @@ class ProgramPoint:
     def nodes(self) -> Sequence[e.Choose | e.Between | e.Argmax]:
         return list(self.system.step.names)
 
-    def _decision(
+    def decision(
         self, node: e.Choose | e.Between | e.Argmax, occurrence: Occurrence, point: Floats, digits: int | None
     ) -> int | Fraction | tuple[Fraction, ...]:
+        """What a point says of one decision."""
         if isinstance(node, e.Between):
             drawn = [_rounded(x, digits) for x in _values(self.encoder.disturbances.get(occurrence), point)]
             return tuple(drawn or [Fraction(0)] * node.size) if node.shape else (drawn or [Fraction(0)])[0]

@@ -106,8 +106,8 @@ class SmtModel:
 
     def first(self) -> Valuation:
         """The first state and memory, inside the starts: irrational values were rounded."""
-        terms = self.script.values
-        found = {var: [self.values[name] for name in terms[var]] for var in self.initial.starts if var in terms}
+        names = self.script.names
+        found = {var: [self.values[name] for name in names[var]] for var in self.initial.starts if var in names}
         return self.initial.nearest(found)
 
     def decisions(self, steps: int) -> list[NodeDecisions]:

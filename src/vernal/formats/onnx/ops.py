@@ -24,6 +24,7 @@ from vernal.formats.onnx.products import PRODUCTS
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.resizing import RESIZING
 from vernal.formats.onnx.shapes import SHAPE_OPERATORS
+from vernal.formats.onnx.trees import TREES
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
@@ -201,6 +202,7 @@ TABLES: tuple[Mapping[str, tuple[NodeReader, tuple[str, ...]]], ...] = (
     RECURRENT,
     RESIZING,
     SHAPE_OPERATORS,
+    TREES,
     WINDOW_OPERATORS,
 )
 OPERATORS: dict[str, Operator] = {

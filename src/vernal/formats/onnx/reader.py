@@ -31,6 +31,7 @@ from vernal.formats.onnx.states import (
     through_operators,
 )
 from vernal.formats.onnx.steps import check_steps
+from vernal.formats.onnx.trees import ML_DOMAIN, TREES, is_softened, scores_alone
 from vernal.formats.recurrent import Slots
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network, memory_var, network_input
@@ -62,6 +63,8 @@ def parse_onnx(
     model = _decode(data)
     opset = _opset(model)
     graph = model.graph
+    if output is None:
+        output = scores_alone(graph)
     if output is not None:
         keep_output(graph, output, carry or {})
     values: dict[str, OnnxValue] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
@@ -153,6 +156,8 @@ def _opset(model: ModelProto) -> int:
     from onnx.defs import onnx_opset_version
 
     versions: list[int] = sorted({entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")})
+    if not versions and all(node.domain == ML_DOMAIN for node in model.graph.node):
+        return int(onnx_opset_version())  # trees alone, which have a set of their own
     if len(versions) != 1 or not OLDEST_OPSET <= versions[0] <= onnx_opset_version():
         known = f"{OLDEST_OPSET} to {onnx_opset_version()}"
         raise FormatError(f"it uses operator set {', '.join(map(str, versions)) or 'unknown'}; read are {known}")
@@ -226,7 +231,8 @@ def _run(
     dropped: dict[str, str] = {}
     for position, node in enumerate(graph.node):
         limits.tick()
-        last = node.output[:1] and node.output[0] in results and node.output[0] not in read
+        given = [name for name in node.output if name]
+        last = any(name in results for name in given) and not any(name in read for name in given)
         call = _call(node, position, opset, values, bool(last), allowance, slots)
         for output, value in zip(node.output, _apply(call), strict=False):
             if output in values:
@@ -235,6 +241,8 @@ def _run(
                 values[output] = value
         if node.op_type in ("Softmax", "LogSoftmax"):
             dropped[node.output[0]] = node.op_type
+        if is_softened(call):
+            dropped |= dict.fromkeys(given, f"{node.op_type} and SOFTMAX")
     return dropped
 
 
@@ -248,7 +256,8 @@ def _call(
     slots: Slots | None,
 ) -> NodeCall:
     name = node.name or f"#{position}"
-    if node.domain not in ("", "ai.onnx") or not (node.op_type in OPERATORS or node.op_type in REFUSED):
+    own = (ML_DOMAIN,) if node.op_type in TREES else ("", "ai.onnx")
+    if node.domain not in own or not (node.op_type in OPERATORS or node.op_type in REFUSED):
         operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
         raise UnsupportedOperator(
             f"node {name!r} uses {operator}, which Vernal does not read; supported: {', '.join(sorted(OPERATORS))}"

@@ -21,6 +21,10 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BoxNumbers = Array
+KINK_SHARES = (1.0, 0.25, 0.0625)  # of a step of first order, as which linear steps over kinks are tried
+STRIDE, GROWTH = 4.0, 1.3  # of linear steps in stiff flows: how much longer than a smooth one, and than the last one,
+STIFF_SHARE, LOSS = 0.02, 1e4  # if one loses little of the set's radius, and of its size, in tolerances over all time;
+MIN_STRIDE, PAUSE = 0.5, 16  # else shorter ones are tried, down to this share of smooth ones, then so many of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Pace:
     tolerance: float
     shortest: float = GRID  # what can only be followed by shorter steps is stuck
     most: int = 2000  # steps
+    stiff: int = 1000  # smooth steps that would be left: then a flow is stiff
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +95,8 @@ class _Run:
         self.active = np.arange(count)
         self.clock = np.zeros(count)
         self.wanted = np.full(count, min(self.pace.longest, follower.horizon))
+        self.stride = np.zeros(count)  # of linear steps, where a flow is stiff,
+        self.pause = np.zeros(count, dtype=int)  # and how many smooth ones come before the next of them
         self.inside = np.full(count, follower.horizon)
         self.until = np.full(count, follower.horizon)
         self.influence, self.bent = sets.influence, sets.bent
@@ -118,46 +125,87 @@ class _Run:
 
     def _advance(self) -> None:
         """One step of everything that is under way."""
-        left = self.follower.horizon - self.clock
-        steps, least = np.minimum(self.wanted, left), self.pace.first_order / 4
-        moves = self.stepper.step(self.sets, steps, self.pace.tolerance, least)
-        shorter = ~moves.found & moves.smooth & (self.wanted > self.pace.first_order)
-        rough = np.flatnonzero(~moves.found & ~shorter)
-        smooth = np.flatnonzero(moves.found)
-        self.wanted[shorter] /= 4
-        after = [self.sets[shorter], self._smoothly(moves, smooth)]
-        order = [np.flatnonzero(shorter), smooth]
-        if len(rough):
-            kept, sets = self._first_order(rough)
-            after.append(sets)
-            order.append(kept)
-        self._keep(np.concatenate(order), joined(after))
+        linear, others = np.flatnonzero(self.stride > 0), np.flatnonzero(self.stride == 0)
+        parts = [self._linearly(linear)] if len(linear) else []
+        if len(others):
+            parts += self._by_series(others)
+        self._keep(np.concatenate([order for order, _ in parts]), joined([sets for _, sets in parts]))
+
+    def _by_series(self, which: BoxNumbers) -> list[tuple[BoxNumbers, Zonotopes]]:
+        """Smooth steps; where there is none a linear one, or one of first order."""
+        left = self.follower.horizon - self.clock[which]
+        steps, least = np.minimum(self.wanted[which], left), self.pace.first_order / 4
+        moves = self.stepper.step(self.sets[which], steps, self.pace.tolerance, least)
+        shorter = ~moves.found & moves.smooth & (self.wanted[which] > 8 * self.pace.shortest)
+        kinked, rough = (which[~moves.found & ~shorter & own] for own in (moves.sloped, ~moves.sloped))
+        stiff = moves.found & (moves.steps * self.pace.stiff < left)
+        self.wanted[which[shorter]] /= 4
+        found = np.flatnonzero(moves.found)
+        parts = [(which[shorter], self.sets[which[shorter]]), (which[found], self._recorded(moves, which, found))]
+        self.pause[which[stiff]] -= 1
+        self.stride[which] = np.where(stiff & (self.pause[which] < 0), STRIDE * moves.steps, 0.0)
+        parts += self._over_kinks(kinked) if len(kinked) else []
+        return [*parts, self._first_order(rough)] if len(rough) else parts
+
+    def _over_kinks(self, which: BoxNumbers) -> list[tuple[BoxNumbers, Zonotopes]]:
+        """Linear steps, and steps of first order where even short ones of these are not found."""
+        parts = []
+        for share in KINK_SHARES:
+            left = self.follower.horizon - self.clock[which]
+            moves, _ = self.stepper.linear_step(
+                self.sets[which], on_grid(np.minimum(share * self.pace.first_order, left))
+            )
+            found = np.flatnonzero(moves.found)
+            parts.append((which[found], self._recorded(moves, which, found)))
+            which = which[~moves.found]
+            if not len(which):
+                return parts
+        return [*parts, self._first_order(which)]
+
+    def _linearly(self, which: BoxNumbers) -> tuple[BoxNumbers, Zonotopes]:
+        """Linear steps of stiff flows, if little is lost by them; then the next ones are longer, and else shorter."""
+        sets, horizon = self.sets[which], self.follower.horizon
+        steps = on_grid(np.minimum(self.stride[which], horizon - self.clock[which]))
+        moves, lost = self.stepper.linear_step(sets, steps)
+        size = np.maximum(np.abs(sets.lower), np.abs(sets.upper)).max(1, keepdims=True)
+        allowed = LOSS * self.pace.tolerance * (steps / horizon)[:, None] * size
+        good = moves.found & all_along(lost <= STIFF_SHARE * sets.radius + allowed)
+        self.stride[which] = np.where(
+            good, GROWTH * steps, np.where(steps > MIN_STRIDE * self.wanted[which], steps / 2, 0.0)
+        )
+        found, others = np.flatnonzero(good), which[~good]
+        wanted = self.wanted[which]
+        order, after = which[found], self._recorded(moves, which, found)
+        self.wanted[which] = wanted  # of smooth steps
+        return np.concatenate([order, others]), joined([after, self.sets[others]])
 
     def _keep(self, order: BoxNumbers, sets: Zonotopes) -> None:
         """Go on with these, less those that are at the horizon or outside the region, too large or too slow."""
         self.active, self.clock, self.wanted = self.active[order], self.clock[order], self.wanted[order]
+        self.stride, self.pause = self.stride[order], self.pause[order]
         region, ended = self.follower.region, self.clock >= self.follower.horizon
         meets = _meets(sets.lower, sets.upper, region)
         self.arrived.append(self.active[meets & ended])
         self.ends.append(sets[meets & ended])
         gone = ~meets | ended
-        slow = self.wanted < 2 * self.pace.shortest
+        slow = (self.wanted < 2 * self.pace.shortest) & (self.stride == 0)
         lost = ~gone & (slow | any_along(sets.radius > region[1] - region[0]))
         self.until[self.active[lost]] = self.clock[lost]
         self.influence[self.active], self.bent[self.active] = sets.influence, sets.bent
         on = ~(gone | lost)
         self.active, self.clock, self.wanted, self.sets = self.active[on], self.clock[on], self.wanted[on], sets[on]
+        self.stride, self.pause = self.stride[on], self.pause[on]
 
-    def _smoothly(self, moves: SetMoves, which: BoxNumbers) -> Zonotopes:
-        """Record the steps that were found."""
-        parts = len(moves.lower)
-        start = self.clock[which]
+    def _recorded(self, moves: SetMoves, which: BoxNumbers, found: BoxNumbers) -> Zonotopes:
+        """Record those steps of some boxes that were found; the sets after them."""
+        parts, boxes = len(moves.lower), which[found]
+        start = self.clock[boxes]
         for j in range(parts):
-            times = np.stack([start + moves.marks[j, which], start + moves.marks[j + 1, which]], 1)
-            self._record(self.active[which], times, moves.lower[j, which], moves.upper[j, which])
-        self.clock[which] += moves.steps[which]
-        self.wanted[which] = np.minimum(2 * moves.steps[which], self.pace.longest)
-        return moves.sets[which]
+            times = np.stack([start + moves.marks[j, found], start + moves.marks[j + 1, found]], 1)
+            self._record(self.active[boxes], times, moves.lower[j, found], moves.upper[j, found])
+        self.clock[boxes] += moves.steps[found]
+        self.wanted[boxes] = np.minimum(2 * moves.steps[found], self.pace.longest)
+        return moves.sets[found]
 
     def _first_order(self, which: BoxNumbers) -> tuple[BoxNumbers, Zonotopes]:
         """First-order steps inside the region; those that found one, and their boxes."""

@@ -16,10 +16,12 @@ bounds them during [0, h] (the map u -> t W + integral of M u is monotone), and 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points, times
+from vernal.interpret.flow.linear_steps import LinearStepper
 from vernal.interpret.flow.picard import GRID, SolutionBoxes, VectorField, enclose, everywhere, on_grid
 from vernal.interpret.flow.polynomials import Monomials
 from vernal.interpret.flow.taylor import Taylor
@@ -48,7 +50,8 @@ class SetMoves:
     marks: Floats  # (parts + 1, batch): the ends of the parts, from 0 to the step
     lower: Floats  # (parts, batch, d): bounds along the directions between two marks
     upper: Floats
-    smooth: Mask  # whether the field is smooth on the set itself, so that a shorter step may be possible
+    smooth: Mask  # whether the field is smooth on the set itself, so that a shorter step may be possible,
+    sloped: Mask  # and whether its slopes are bounded there
 
     @property
     def found(self) -> Mask:
@@ -74,6 +77,37 @@ class TaylorStepper:
         sets = 8 * generators * (4 * self.field.dimension + 2 * self.parts * rows)
         return 3 * self.nominal.memory(self.degree + 2) + disturbed + sets
 
+    def _none(self, sets: Zonotopes, sloped: Mask) -> SetMoves:
+        """No step of any set: all of them are at a kink."""
+        batch = len(sets.lower)
+        bounds = np.zeros((self.parts, batch, len(self.directions)))
+        return SetMoves(
+            np.zeros(batch), sets, np.zeros((self.parts + 1, batch)), bounds, bounds, np.zeros(batch, bool), sloped
+        )
+
+    def linear_step(self, sets: Zonotopes, steps: Floats) -> tuple[SetMoves, Floats]:
+        """One step of each set by rates that are linear up to a rest, and what is lost by that: (batch, n)."""
+        with np.errstate(all="ignore"):
+            made = self.linear.step(sets, steps)
+            middle, marks = made.images(sets.polynomials), np.stack([np.zeros_like(steps), steps])
+            after = moved(sets, middle, made.flow, made.doubt)
+            lower, upper = self._between(sets, middle[:, None], made.flow[None], made.bend, marks, made.doubt[None])
+            (low, high), (sinks, rises) = sets.support(self.directions).ends, self._along(made.spread).ends
+            lower = np.maximum(lower, np.nextafter(low + sinks, -np.inf))
+            upper = np.minimum(upper, np.nextafter(high + rises, np.inf))
+            known = made.found & after.finite & np.isfinite(lower).all((0, 2)) & np.isfinite(upper).all((0, 2))
+            apriori = SolutionBoxes(steps, made.lower, made.upper, made.lower, made.upper)
+            moves = SetMoves(np.where(known, steps, 0.0), after, marks, lower, upper, made.found, made.found)
+            return _cut(moves, apriori), made.doubt
+
+    @cached_property
+    def linear(self) -> LinearStepper:
+        return LinearStepper(self.flow, self.field.tick)
+
+    def _along(self, vectors: BallArrays) -> BallArrays:
+        """Vectors (batch, n) along the directions: (batch, d)."""
+        return (vectors[:, None] @ points(self.directions.T.copy()))[:, 0]
+
     def polynomial_memory(self, ring: Monomials) -> int:
         """What polynomials take besides, with the products of their coefficients."""
         rows = self.nominal.memory(self.degree + 2) // (1 + self.field.dimension)
@@ -89,7 +123,13 @@ class TaylorStepper:
             start = sets.polynomials
             hull = _hull(sets, start)
             slopes = self.nominal.values(hull)
-            steps = np.where(slopes.finite.all((0, 2)), steps, 0.0)  # no slopes, no smooth step
+            sloped: Mask = np.asarray(slopes.finite.all((0, 2)))
+            steps = np.where(sloped, steps, 0.0)  # no slopes, no smooth step
+            if self.nominal.kinked:
+                known = self.nominal.coefficients(hull, 2, gradients=False).finite.all((0, 1, 3))
+                if not known.any():
+                    return self._none(sets, sloped)
+                steps = np.where(known, steps, 0.0)
             shortest = np.fmin(least, TURN / slopes.size[1:].sum(0).max(1))
             apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), shortest)
             middle, whole, during = self._coefficients(start, hull, apriori, sets.ring)
@@ -97,7 +137,7 @@ class TaylorStepper:
             marks = on_grid(np.linspace(0.0, 1.0, self.parts + 1)[:, None] * h)
             marks[-1] = h
             moves = self._moved(sets, middle, whole, during, marks, self._disturbed_by(apriori, during, marks))
-            return _cut(moves, apriori)
+            return replace(_cut(moves, apriori), sloped=sloped)
 
     def _coefficients(
         self, start: BallArrays, hull: BallArrays, apriori: SolutionBoxes, ring: Monomials
@@ -166,7 +206,7 @@ class TaylorStepper:
         lower, upper = self._between(sets, middle, slopes, during[2, 0], marks, doubt)
         known = after.finite & np.isfinite(lower).all((0, 2)) & np.isfinite(upper).all((0, 2))
         smooth: Mask = np.asarray(whole.finite.all((0, 1, 3)))
-        return SetMoves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth)
+        return SetMoves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth, smooth)
 
     def _between(
         self, sets: Zonotopes, middle: BallArrays, slopes: BallArrays, bend: BallArrays, marks: Floats, doubt: Floats
@@ -183,7 +223,7 @@ class TaylorStepper:
         lower, upper = (np.concatenate([start[None], later]) for start, later in zip(*ends, strict=True))
         size, gaps = np.abs(self.directions), np.diff(marks, axis=0)[..., None]
         doubts = weighted(size, doubt) * SLACK + TINY
-        sinks, rises = (bend[:, None] @ points(self.directions.T.copy()))[:, 0].ends
+        sinks, rises = self._along(bend).ends
         above, below = (np.maximum(end, 0.0) * (gaps * gaps / 4) * SLACK + doubts for end in (-sinks, rises))
         low, high = np.minimum(lower[1:], lower[:-1]) - below, np.maximum(upper[1:], upper[:-1]) + above
         return np.nextafter(low, -np.inf), np.nextafter(high, np.inf)

@@ -102,6 +102,11 @@ class Taylor:
         found = [jets[root][0] for root in self.roots]
         return BallArrays(np.concatenate([f.mid for f in found], 2), np.concatenate([f.rad for f in found], 2))
 
+    @property
+    def kinked(self) -> bool:
+        """Whether solutions may have no series somewhere, since a rate has a kink."""
+        return any(isinstance(operator, Rectified) for operator in self.operators)
+
     def memory(self, coefficients: int) -> int:
         """Bytes that so many coefficients with gradients take for each box."""
         return 16 * coefficients * (1 + self.inputs) * sum(self.sizes)

@@ -19,6 +19,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr
 
 Mode = Literal["backward", "interval"]
+MAX_COMPARED = 512  # components of a comparison whose sides are subtracted; longer ones are decided by intervals only
 MAX_BRANCH_WIDTH = 64  # the differences of longer branches are bounded by intervals only
 
 
@@ -68,6 +69,8 @@ def _compare(linear: Bounding, node: e.Compare) -> Truth:
     if undecided.shape[0] < linear.batch:
         undecided = linear.backend.xp.broadcast_to(undecided, (linear.batch,))
     (index,) = linear.backend.nonzero(undecided)
+    if node.size > MAX_COMPARED:
+        return rough
     gap = difference(linear, node, index)
     zero = Range(linear.backend.xp.zeros_like(gap.lower), linear.backend.xp.zeros_like(gap.lower))
     sharp = interval.compare(node.op, zero, gap)

@@ -7,6 +7,7 @@ one that cannot be divided (`refuse_beyond`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -58,11 +59,18 @@ def _left() -> float | None:
 
 
 def resident_gib() -> float:
-    """The resident memory of this process; 0 where the system does not say."""
+    """The resident memory of this process, or the most it ever was; 0 where the system does not say (Windows)."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        return _most_gib()
     return pages * 4096 / GIB
+
+
+def _most_gib() -> float:
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (GIB if sys.platform == "darwin" else 2**20)  # bytes there, KiB elsewhere

@@ -1,24 +1,24 @@
 """Resets of sets of states: what a network, or any expression, makes of every state of a set, enclosed.
 
-A new value v has linear bounds over the box around a set: l z + a <= v <= u z + b. With A the mean of l and u, v is
-A z + m up to r, where [m - r, m + r] contains l z - A z + a and u z - A z + b over the box. So what is new stays an
-affine image of the set, up to r.
+Over the box around a set a new value is A z + m up to r (`affine_images`). So what is new stays an affine image of the
+set, up to r.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.flow.balls import SLACK, BallArrays, around, points
+from vernal.interpret.flow.affine_images import AffineImages, affine_images
+from vernal.interpret.flow.balls import SLACK, points
 from vernal.interpret.flow.zonotope_batches import RESET, Zonotopes, spanned, widened
 from vernal.interpret.linear.bounds import InputBox, Linear
-from vernal.interpret.numbers.rounding import TINY, Array, Floats, Mask, all_along, gamma
+from vernal.interpret.numbers.rounding import TINY, Array, Mask
 from vernal.interpret.sampled.plant import Plant, Reset
 from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
@@ -30,16 +30,6 @@ MAX_VALUES = 64  # of a whole number that a reset may yield
 MANY_VALUES = f"a whole number may become one of more than {MAX_VALUES} values"
 
 DiscreteValues = tuple[Fraction, ...]  # of the discrete variables
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResetImages:
-    """Of new values: for each set coefficients (batch, changed, n), and what is added to them."""
-
-    coefficients: Floats
-    rest: BallArrays  # (batch, changed)
-    lower: Floats  # (batch, changed): bounds over the sets
-    upper: Floats
 
 
 class Resetter:
@@ -96,41 +86,11 @@ class Resetter:
             return sets
         changed = [self.places[var] for var in nodes]
         with np.errstate(all="ignore"):
-            images = joined_images([self._image(linear, node, sets) for node in nodes.values()])
+            images = affine_images(linear, list(nodes.values()), len(self.places), len(sets.lower))
             return _reset(sets, changed, images)
 
-    def _image(self, linear: Linear, node: Expr, sets: Zonotopes) -> ResetImages:
-        """One new value as an affine image of each set, up to a rest."""
-        found, n, batch = linear.form(node), len(self.places), len(sets.lower)
-        ends = linear.box
-        whole = around(*(np.broadcast_to(end, (batch, end.shape[1])) for end in (ends.lower, ends.upper)))
-        low, high = (_every(part[:, 0], batch) for part in (found.lower_coefficients, found.upper_coefficients))
-        known = all_along(np.isfinite(low) & np.isfinite(high))
-        slopes = np.where(known[:, None], 0.5 * low + 0.5 * high, 0.0)
-        slopes[:, n:] = 0.0  # draws are no part of a set
-        rests = []
-        for rows, constants in ((low, found.lower_constants), (high, found.upper_constants)):
-            left = (points(rows) - points(slopes)) * whole
-            rests.append(_sum(left) + points(_every(constants[:, 0], batch)))
-        lower, upper = rests[0].ends[0], rests[1].ends[1]
-        own = _every(found.lower[:, 0], batch), _every(found.upper[:, 0], batch)
-        good = np.isfinite(lower) & np.isfinite(upper)
-        slopes = np.where(good[:, None], slopes, 0.0)
-        rest = around(np.where(good, lower, own[0]), np.where(good, upper, own[1]))
-        own_ends = (end[:, None] for end in own)
-        return ResetImages(slopes[:, None, :n], BallArrays(rest.mid[:, None], rest.rad[:, None]), *own_ends)
 
-
-def joined_images(parts: Sequence[ResetImages]) -> ResetImages:
-    """Several new values as one."""
-    mid, rad = (np.concatenate([getattr(part.rest, end) for part in parts], 1) for end in ("mid", "rad"))
-    coefficients, lower, upper = (
-        np.concatenate([getattr(part, name) for part in parts], 1) for name in ("coefficients", "lower", "upper")
-    )
-    return ResetImages(coefficients, BallArrays(mid, rad), lower, upper)
-
-
-def _reset(sets: Zonotopes, changed: list[int], images: ResetImages) -> Zonotopes:
+def _reset(sets: Zonotopes, changed: list[int], images: AffineImages) -> Zonotopes:
     """Sets with new values in some places: images of the sets, each with an error of its own."""
     found, rest = spanned(points(images.coefficients), sets.spread, sets.spans)
     middle = (points(images.coefficients) @ points(sets.centre[..., None]))[..., 0] + points(images.rest.mid)
@@ -144,17 +104,6 @@ def _reset(sets: Zonotopes, changed: list[int], images: ResetImages) -> Zonotope
     lower[:, changed] = np.fmax(after.lower[:, changed], images.lower)
     upper[:, changed] = np.fmin(after.upper[:, changed], images.upper)
     return replace(after, lower=lower, upper=upper)
-
-
-def _every(array: Array, batch: int) -> Floats:
-    return np.broadcast_to(array, (batch, *array.shape[1:])).astype(np.float64)
-
-
-def _sum(terms: BallArrays) -> BallArrays:
-    """Along the last axis."""
-    count = terms.mid.shape[-1]
-    rad = terms.rad.sum(-1) + gamma(count + 2) * np.abs(terms.mid).sum(-1)
-    return BallArrays(terms.mid.sum(-1), rad * (SLACK + gamma(2 * count + 2)) + TINY)
 
 
 # Discrete values ------------------------------------------------------------------------------------------------------

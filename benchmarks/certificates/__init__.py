@@ -1,0 +1,1 @@
+"""How much of what `auto` proves is certified, by engine, and what certificates cost."""

@@ -1,0 +1,120 @@
+"""`python -m benchmarks.certificates`: what `auto` proves of examples and endless systems, certified and checked again.
+
+Every property that holds is asked without and with a certificate, and the certificate is given to `vernal-check`.
+Seconds are those of the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import vernal as vn
+from vernal_check.main import main as vernal_check
+
+ROOT = Path(__file__).parents[2]
+SHOWN = 60  # characters of a reason
+EXITS = {0: "accepted", 1: "rejected", 5: "not checked"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim that holds."""
+
+    task: str
+    claim: str
+    engine: str
+    solving: float  # seconds without a certificate
+    writing: float  # seconds with one
+    checking: float
+    size: int  # bytes of the certificate
+    sets: int
+    outcome: str  # accepted, rejected, not checked, or uncertified
+    why: str
+
+    def __str__(self) -> str:
+        costs = f"{self.solving:7.2f} {self.writing:7.2f} {self.checking:7.2f} {self.size:8,} {self.sets:7,}"
+        return f"{self.task:12} {self.claim:14} {self.engine:11} {costs}  {self.outcome:11} {self.why[:SHOWN]}"
+
+
+def tasks() -> list[Path]:
+    """The tasks of the table."""
+    named = [*(ROOT / "examples").glob("*/*.toml"), *(ROOT / "benchmarks" / "forever" / "systems").glob("*.toml")]
+    return sorted(named)
+
+
+def timed(task: Path, name: str, seconds: float, certificate: bool) -> tuple[vn.Result, float]:
+    started = time.process_time()
+    result = vn.check(vn.load(task), property=name, timeout=seconds, certificate=certificate)[name]
+    return result, time.process_time() - started
+
+
+def rows(task: Path, seconds: float) -> Iterator[Row]:
+    """A row for each property of a task that holds."""
+    for name in vn.load(task).properties:
+        plain, solving = timed(task, name, seconds, certificate=False)
+        if plain.verdict is not vn.HOLDS:
+            continue
+        result, writing = timed(task, name, seconds, certificate=True)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "claim.certificate"
+            if result.certificate is None:
+                costs = (solving, writing, 0.0, 0, 0)
+                yield Row(
+                    task.stem, name, result.engine, *costs, "uncertified", result.uncertified or str(result.reason)
+                )
+                continue
+            result.certificate.save(file)
+            said, started = io.StringIO(), time.process_time()
+            with contextlib.redirect_stdout(said):
+                code = vernal_check([str(file), "--task", str(task), "--timeout", str(10 * seconds)])
+            costs = (solving, writing, time.process_time() - started, file.stat().st_size, len(result.cover.sets))
+            why = "" if code == 0 else said.getvalue().strip()
+            yield Row(task.stem, name, result.engine, *costs, EXITS[code], why)
+
+
+def table(found: list[Row]) -> str:
+    """By engine, how many claims are certified, and what it costs in the median."""
+    lines = [f"{'engine':12} {'holds':>5} {'accepted':>8}"]
+    holds, accepted = Counter(r.engine for r in found), Counter(r.engine for r in found if r.outcome == "accepted")
+    lines += [f"{engine:12} {count:5} {accepted[engine]:8}" for engine, count in holds.most_common()]
+    good = [row for row in found if row.outcome == "accepted"]
+    lines.append(f"{'all':12} {len(found):5} {len(good):8}")
+    if good:
+        writing = median(row.writing / max(row.solving, 1e-3) for row in good)
+        checking = median(row.checking / max(row.solving, 1e-3) for row in good)
+        worst = max(row.checking / max(row.solving, 1e-3) for row in good)
+        size = median(row.size / max(row.sets, 1) for row in good)
+        lines.append(f"with a certificate / without, median {writing:.2f}")
+        lines.append(f"checking / solving, median {checking:.2f}, worst {worst:.1f}; bytes a set, median {size:.0f}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each claim")
+    parser.add_argument("--only", help="tasks whose path has this text")
+    options = parser.parse_args()
+    head = (
+        f"{'task':12} {'claim':14} {'engine':11} {'solve s':>7} {'write s':>7} {'check s':>7} {'bytes':>8} {'sets':>7}"
+    )
+    print(head)
+    found: list[Row] = []
+    for task in tasks():
+        if options.only is None or options.only in str(task):
+            for row in rows(task, options.seconds):
+                print(row, flush=True)
+                found.append(row)
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()

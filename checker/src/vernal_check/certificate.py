@@ -1,0 +1,119 @@
+"""Certificate files: a header, then one set of states a line (docs/certificates.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from vernal_check.errors import Unreadable
+from vernal_check.rules import SetNode
+from vernal_check.system import Cell
+from vernal_check.task import Variable
+
+VERSION, SEMANTICS = 1, "steps-1"
+HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables"}
+SET = {"name", "set", "to", "first", "walk"}
+MAX_BYTES = 2**30
+MAX_LINE = 2**20
+MAX_DIGITS = 4000
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a certificate is about."""
+
+    task: Mapping[str, Any]
+    formula: str
+    property: str | None
+    variables: tuple[str, ...]
+
+
+def lines(file: Path) -> Iterator[Any]:
+    """The lines of a file as JSON; numbers are exact."""
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise Unreadable(f"{file} is larger than {MAX_BYTES >> 20} MiB")
+        with file.open(encoding="utf-8") as stream:
+            while line := stream.readline(MAX_LINE):
+                if len(line) == MAX_LINE:
+                    raise Unreadable("a line is too long")
+                if line.strip():
+                    yield parsed(line)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unreadable(f"{file} cannot be read: {error}") from None
+
+
+def parsed(line: str) -> Any:
+    try:
+        return json.loads(line, parse_float=number, parse_int=number, parse_constant=number, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"a line is no JSON: {str(error)[:80]}") from None
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise Unreadable("a key appears twice in one object")
+    return dict(pairs)
+
+
+def number(text: str) -> Fraction:
+    """A number as it is written: `3`, `-0.25`, `1e-3`, `2/3`."""
+    power = text.lower().partition("e")[2]
+    if len(text) > MAX_DIGITS or len(power) > 4 or (power and abs(int(power)) > 400):
+        raise Unreadable(f"the number {text[:20]}... is too long")
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise Unreadable(f"{text[:40]!r} is no number") from None
+
+
+def header(document: Any) -> Header:
+    if not isinstance(document, dict) or "certificate" not in document:
+        raise Unreadable("not a certificate: its first line is no header")
+    if set(document) - HEADER or document["certificate"] != VERSION or document.get("semantics") != SEMANTICS:
+        raise Unreadable(f"a certificate of version {document['certificate']} is not read, only of {VERSION}")
+    if document.get("verdict") != "holds":
+        raise Unreadable("a certificate is about a claim that holds")
+    task, formula, named = document.get("task"), document.get("formula"), document.get("property")
+    variables = document.get("variables")
+    if not isinstance(task, dict) or not isinstance(formula, str) or not isinstance(named, str | None):
+        raise Unreadable("not a certificate: its header names no task and formula")
+    if not isinstance(variables, list) or not all(isinstance(name, str) for name in variables):
+        raise Unreadable("not a certificate: its header names no variables")
+    return Header(task, formula, named, tuple(variables))
+
+
+def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
+    """One set: a list of cells, or an object with more."""
+    if isinstance(document, list):
+        document = {"set": document}
+    if not isinstance(document, dict) or set(document) - SET or "set" not in document:
+        raise Unreadable(f"line {place}: not a set of states")
+    cells, after, first = document["set"], document.get("to"), document.get("first", False)
+    walk = document.get("walk", False)
+    if not isinstance(cells, list) or len(cells) != len(variables):
+        raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
+    if not isinstance(after, list | None) or not isinstance(first, bool) or not isinstance(walk, bool):
+        raise Unreadable(f"line {place}: `to` is a list of names, `first` and `walk` are truth values")
+    named = None if after is None else tuple(map(str, after))
+    region = tuple(cell(item, variable, place) for item, variable in zip(cells, variables, strict=True))
+    return SetNode(str(document.get("name", place)), region, named, first, walk)
+
+
+def cell(item: Any, variable: Variable, place: int) -> Cell:
+    if variable.sort == "bool" and isinstance(item, bool):
+        return item
+    if variable.sort == "enum" and item in variable.labels:
+        return str(item)
+    if variable.sort in ("real", "int") and not isinstance(item, bool):
+        ends = item if isinstance(item, list) else [item, item]
+        numbers = [number(end) if isinstance(end, str) else end for end in ends]
+        if len(numbers) == 2 and all(isinstance(end, Fraction) for end in numbers) and numbers[0] <= numbers[1]:
+            is_integer = numbers[0] == numbers[1] and numbers[0].denominator == 1
+            if variable.sort == "real" or is_integer:
+                return numbers[0], numbers[1]
+    raise Unreadable(f"line {place}: this is no value of {variable.name}")

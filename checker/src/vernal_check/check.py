@@ -1,0 +1,117 @@
+"""The whole check: read the certificate, then the task that it names, and go through the obligations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from vernal_check import certificate, syntax, task
+from vernal_check.certificate import Header
+from vernal_check.errors import Rejected, Unreadable
+from vernal_check.formulas import Normal
+from vernal_check.rules import Fixpoints, Graph, Product, SetNode, walk
+from vernal_check.system import System
+
+RESERVED_PROPERTY = "in_range"
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """What was shown, by how much, and what it rests on."""
+
+    formula: str
+    sets: int
+    trusted: str
+    vacuous: bool
+
+    def __str__(self) -> str:
+        vacuous = "  vacuous: there is no initial state" if self.vacuous else ""
+        return f"accepted  {self.formula}  by {self.sets:,} sets{vacuous}\n          trusted: {self.trusted}"
+
+
+def check(file: Path, task_file: Path | None = None) -> Accepted:
+    """Accepted, or an exception that says why not."""
+    lines = certificate.lines(file)
+    first = next(lines, None)
+    head = certificate.header(first)
+    loaded = load(head, file, task_file)
+    if tuple(variable.name for variable in loaded.variables) != head.variables:
+        raise Rejected("the certificate has other variables than the task")
+    nodes: list[SetNode] = []
+    for place, line in enumerate(lines, 2):
+        if isinstance(line, dict) and "certificate" in line:
+            if line != first:
+                raise Rejected("parts of different certificates were joined")
+            continue
+        nodes.append(certificate.node(line, place, loaded.variables))
+    if len({node.name for node in nodes}) < len(nodes):
+        raise Rejected("two sets have one name")
+    text = written(head, loaded)
+    system = System(loaded)
+    normal = Normal(syntax.expression(text), system.scope_of_constants())
+    graph = Graph(system, nodes, normal)
+    starts = graph.starts()
+    walks = [number for number, node in enumerate(nodes) if node.walk]
+    if not normal.is_branching:
+        Product(graph).check([number for number in starts if not nodes[number].walk])
+        for number in set(walks) & set(starts):
+            walk(graph, number)
+    elif walks:
+        raise Unreadable("sets that are followed show nothing of a formula with path quantifiers")
+    else:
+        Fixpoints(graph).check(starts)
+    return Accepted(text, len(nodes), trusted(head, loaded), not starts)
+
+
+def written(head: Header, loaded: task.Task) -> str:
+    """The claim: the property of that name as the task writes it, else the formula of the header."""
+    if head.property is None or (head.property == RESERVED_PROPERTY and head.property not in loaded.properties):
+        return head.formula
+    if head.property not in loaded.properties:
+        raise Rejected(f"the task has no property {head.property!r}")
+    return loaded.properties[head.property]
+
+
+def load(head: Header, file: Path, task_file: Path | None) -> task.Task:
+    name, sha256 = head.task.get("file"), head.task.get("sha256")
+    if task_file is None:
+        if not isinstance(name, str):
+            raise Unreadable("the certificate names no task file")
+        options = (file.parent / name, Path(name), file.parent / Path(name).name)
+        task_file = next((option for option in options if option.is_file()), None)
+        if task_file is None:
+            raise Unreadable(f"the task file {name!r} is neither beside {file} nor in the current folder")
+    if not isinstance(sha256, str):
+        raise Unreadable("the certificate has no hash of its task")
+    loaded = task.load(task_file, sha256, parameters(head.task.get("parameters", {})))
+    recorded = [entry.get("sha256") for entry in entries(head.task.get("networks", []))]
+    if sorted(map(str, recorded)) != sorted(loaded.hashes):
+        raise Rejected("the networks are not those that the certificate names")
+    return loaded
+
+
+def entries(document: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(document, list) or not all(isinstance(entry, dict) for entry in document):
+        raise Unreadable("not a certificate: its networks are no list")
+    return document
+
+
+def parameters(document: Any) -> dict[str, Fraction]:
+    if not isinstance(document, dict):
+        raise Unreadable("not a certificate: its parameters are no object")
+    found = {name: certificate.number(item) if isinstance(item, str) else item for name, item in document.items()}
+    if not all(isinstance(item, Fraction) for item in found.values()):
+        raise Unreadable("not a certificate: a parameter is no number")
+    return found
+
+
+def trusted(head: Header, loaded: task.Task) -> str:
+    """What an accepted claim rests on, in one line."""
+    given = ", ".join(f"{name} = {value}" for name, value in parameters(head.task.get("parameters", {})).items())
+    parts = [f"this program and Python; the task {head.task.get('file')} as docs/tasks.md reads it"]
+    parts += [f"with {given}"] if given else []
+    parts += [f"{len(loaded.hashes)} networks over the real numbers"] if loaded.hashes else []
+    return ", ".join(parts)

@@ -1,0 +1,147 @@
+"""What an expression is at the states of a set: one run for each way in which draws, ties and open conditions go.
+
+A condition that is true at some states of the set and false at others divides it: one run goes on where it is true, one
+where it is false, each with ranges of the symbols narrowed to that part as far as a linear condition can be used.
+These are forks of the kind "either": each state belongs to one of them. A fork of the kind "choice" is a draw, or a tie
+at a single state: each state has all of them. Runs are made by doing everything again with another script of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from vernal_check.clock import tick
+from vernal_check.errors import Unreadable
+from vernal_check.forms import ONE, ZERO, Form, Interval
+
+T = TypeVar("T")
+MAX_RUNS = 20_000
+
+
+class Infeasible(Exception):
+    """No state of the set answers like this."""
+
+
+class End(Exception):
+    """There is no step: the path ends here."""
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A question that a run answered."""
+
+    kind: str  # "either" or "choice"
+    count: int
+    taken: int
+
+
+@dataclass
+class Run:
+    """One way through an evaluation."""
+
+    script: Sequence[int]
+    ranges: dict[int, Interval]
+    forks: list[Fork] = field(default_factory=list)
+
+    def ask(self, kind: str, count: int) -> int:
+        """Which of so many answers this run takes."""
+        if count == 1:
+            return 0
+        place = len(self.forks)
+        taken = self.script[place] if place < len(self.script) else 0
+        self.forks.append(Fork(kind, count, taken))
+        return taken
+
+    def fresh(self, low: Fraction, high: Fraction) -> Form:
+        """A value of its own between two numbers."""
+        if low == high:
+            return Form(low)
+        symbol = min(0, *self.ranges) - 1 if self.ranges else -1
+        self.ranges[symbol] = (low, high)
+        return Form(ZERO, {symbol: ONE})
+
+    def assume(self, form: Form) -> None:
+        """Only states at which the form is at most 0 are left."""
+        low, _ = form.range(self.ranges)
+        if low > 0:
+            raise Infeasible
+        for symbol, a in form.terms.items():
+            at_low, at_high = self.ranges[symbol]
+            rest = low - a * (at_low if a > 0 else at_high)
+            limit = -rest / a
+            ends = (at_low, min(at_high, limit)) if a > 0 else (max(at_low, limit), at_high)
+            if ends[0] > ends[1]:
+                raise Infeasible
+            self.ranges[symbol] = ends
+
+    # Conditions -------------------------------------------------------------------------------------------------------
+
+    def is_negative(self, form: Form, strict: bool) -> bool:
+        """Whether a form is less than 0 (or at most 0)."""
+        low, high = form.range(self.ranges)
+        if high < 0 or (high == 0 and not strict):
+            return True
+        if low > 0 or (low == 0 and strict):
+            return False
+        if self.ask("either", 2) == 0:
+            self.assume(form)
+            return True
+        self.assume(form.times(-ONE))
+        return False
+
+    def is_zero(self, form: Form) -> bool:
+        low, high = form.range(self.ranges)
+        if low == high == 0:
+            return True
+        if low > 0 or high < 0:
+            return False
+        if self.ask("either", 2) == 0:
+            self.assume(form)
+            self.assume(form.times(-ONE))
+            return True
+        return False
+
+    def largest(self, values: Sequence[Form]) -> int:
+        """The index of a largest one; where several are, any may be taken."""
+        if all(value.is_constant for value in values):
+            most = max(value.const for value in values)
+            ties = [i for i, value in enumerate(values) if value.const == most]
+            return ties[self.ask("choice", len(ties))]
+        found = [i for i, a in enumerate(values) if all(a.minus(b).range(self.ranges)[1] >= 0 for b in values)]
+        taken = found[self.ask("either", len(found))]
+        if len(found) > 1:
+            for other in found:
+                self.assume(values[other].minus(values[taken]))
+        return taken
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What one run came to."""
+
+    forks: tuple[Fork, ...]
+    ranges: Mapping[int, Interval]
+    value: T
+
+
+def outcomes(ranges: Mapping[int, Interval], work: Callable[[Run], T]) -> Iterator[Outcome[T]]:
+    """All runs, each with what it came to; those that no state takes are left out."""
+    script: list[int] = []
+    for _ in range(MAX_RUNS):
+        tick()
+        run = Run(script, dict(ranges))
+        try:
+            value = work(run)
+            yield Outcome(tuple(run.forks), run.ranges, value)
+        except Infeasible:
+            pass
+        forks = list(run.forks)
+        while forks and forks[-1].taken + 1 == forks[-1].count:
+            forks.pop()
+        if not forks:
+            return
+        script = [fork.taken for fork in forks[:-1]] + [forks[-1].taken + 1]
+    raise Unreadable(f"a set of states has more than {MAX_RUNS:,} cases; smaller sets have fewer")

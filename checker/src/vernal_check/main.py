@@ -1,0 +1,56 @@
+"""`vernal-check FILE`: accepted (exit 0), rejected (exit 1), or what could not be checked (exit 5)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vernal_check import clock
+from vernal_check.check import check
+from vernal_check.errors import Rejected, Unreadable
+
+ACCEPTED, REJECTED, UNCHECKED, BAD_INPUT = 0, 1, 5, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check certificates; the exit code of the worst of them."""
+    parser = argparse.ArgumentParser(prog="vernal-check", description="Check certificates of vernal check.")
+    parser.add_argument("file", type=Path, nargs="+", help="a certificate")
+    parser.add_argument("--task", type=Path, help="the task file, where it is not the one that the certificate names")
+    parser.add_argument("--timeout", type=float, help="seconds for each certificate")
+    options = parser.parse_args(arguments)
+    if options.timeout is not None and not options.timeout > 0:
+        parser.error("--timeout has to be above 0")
+    sys.setrecursionlimit(20_000)
+    codes = [one(file, options.task, options.timeout) for file in options.file]
+    return REJECTED if REJECTED in codes else UNCHECKED if UNCHECKED in codes else ACCEPTED
+
+
+def one(file: Path, task: Path | None, timeout: float | None) -> int:
+    clock.limit(timeout)
+    try:
+        print(check(file, task))
+        return ACCEPTED
+    except Rejected as why:
+        print(f"rejected  {why}")
+        return REJECTED
+    except Unreadable as why:
+        print(f"could not be checked  {why}")
+        return UNCHECKED
+    except (RecursionError, MemoryError, OverflowError) as error:
+        print(f"could not be checked  it is too large ({type(error).__name__})")
+        return UNCHECKED
+    except Exception as error:  # a mistake of this program is no verdict
+        print(f"could not be checked  this program failed ({type(error).__name__}); please report it")
+        return UNCHECKED
+    except KeyboardInterrupt:
+        print("could not be checked  interrupted")
+        return UNCHECKED
+    finally:
+        clock.limit(None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

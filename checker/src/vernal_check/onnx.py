@@ -1,0 +1,296 @@
+"""ONNX files, byte by byte: networks of affine layers and activations, as a list of instructions over vectors.
+
+A message of protocol buffers is a row of fields, each a number and a value: an integer, eight or four bytes, or bytes
+that are text, a message or packed numbers. Only the fields and operators named here are read; others are refused.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+from vernal_check.errors import Unreadable
+
+Shape = tuple[int, ...]
+MAX_WEIGHTS = 20_000_000
+FLOAT, INT32, INT64, DOUBLE = 1, 6, 7, 11
+FORMATS = {FLOAT: "f", DOUBLE: "d", INT32: "i", INT64: "q"}
+SIMPLE = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Identity": "same", "Flatten": "same"}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One step of a network: its kind, the numbers of the vectors it reads, and constants."""
+
+    kind: str  # affine, relu, tanh, sigmoid, leaky, same, add, times
+    inputs: tuple[int, ...]
+    rows: tuple[tuple[tuple[int, Fraction], ...], ...] = ()  # of an affine map: (column, weight) where not 0
+    shift: tuple[Fraction, ...] = ()
+    scale: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Vector 0 is the input; instruction n makes vector n + 1; the last is the output."""
+
+    size: int
+    instructions: tuple[Instruction, ...]
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a message."""
+    place = 0
+    while place < len(data):
+        key, place = varint(data, place)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value: Any
+            value, place = varint(data, place)
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+            value, place = data[place : place + size], place + size
+        elif kind == 2:
+            size, place = varint(data, place)
+            value, place = data[place : place + size], place + size
+        else:
+            raise Unreadable("not an ONNX file: a field of an unknown kind")
+        if place > len(data):
+            raise Unreadable("not an ONNX file: it ends in the middle of a field")
+        yield number, value
+
+
+def varint(data: bytes, place: int) -> tuple[int, int]:
+    value, shift = 0, 0
+    while place < len(data) and shift < 70:
+        byte = data[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if not byte & 128:
+            return value, place
+    raise Unreadable("not an ONNX file: a number without an end")
+
+
+def signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def integers(values: Sequence[Any]) -> list[int]:
+    """A repeated integer, packed or not."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, int):
+            found.append(signed(value))
+            continue
+        place = 0
+        while place < len(value):
+            number, place = varint(value, place)
+            found.append(signed(number))
+    return found
+
+
+def grouped(data: bytes) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for number, value in fields(data):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+@dataclass(frozen=True)
+class Tensor:
+    shape: tuple[int, ...]
+    values: tuple[Any, ...]
+
+
+def tensor(data: bytes) -> tuple[str, Tensor]:
+    """A constant and its name."""
+    parts = grouped(data)
+    shape, kind = tuple(integers(parts.get(1, []))), parts.get(2, [0])[0]
+    count = prod(shape)
+    if parts.get(14, [0])[0] or 13 in parts:
+        raise Unreadable("weights in a file of their own are not read")
+    if kind not in FORMATS or any(n < 0 for n in shape) or count > MAX_WEIGHTS:
+        raise Unreadable(f"a constant of the kind {kind} and the shape {shape} is not read")
+    if 9 in parts:
+        raw = b"".join(parts[9])
+        if len(raw) != count * struct.calcsize(f"<{FORMATS[kind]}"):
+            raise Unreadable("a constant has not as many numbers as its shape says")
+        values: list[Any] = list(struct.unpack(f"<{count}{FORMATS[kind]}", raw))
+    elif kind in (FLOAT, DOUBLE):
+        packed = b"".join(parts.get(4 if kind == FLOAT else 10, []))
+        size = 4 if kind == FLOAT else 8
+        values = list(struct.unpack(f"<{len(packed) // size}{FORMATS[kind]}", packed))
+    else:
+        values = integers(parts.get(7 if kind == INT64 else 5, []))
+    if len(values) != count:
+        raise Unreadable("a constant has not as many numbers as its shape says")
+    if any(isinstance(v, float) and (v != v or v in (float("inf"), float("-inf"))) for v in values):
+        raise Unreadable("a weight is not a number")
+    return text(parts.get(8, [b""])[0]), Tensor(shape, tuple(map(Fraction, values)))
+
+
+def text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def attributes(items: Sequence[bytes]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for data in items:
+        parts = grouped(data)
+        name = text(parts[1][0])
+        if 2 in parts:
+            found[name] = Fraction(struct.unpack("<f", parts[2][0])[0])
+        elif 5 in parts:
+            found[name] = tensor(parts[5][0])[1]
+        elif 3 in parts:
+            found[name] = signed(parts[3][0])
+        elif 8 in parts:
+            found[name] = integers(parts[8])
+    return found
+
+
+class Reader:
+    """A graph, node by node. A variable is (vector, shape); a constant is a Tensor."""
+
+    def __init__(self, data: bytes) -> None:
+        model = grouped(data)
+        if len(model.get(7, [])) != 1:
+            raise Unreadable("not an ONNX file: it has no graph")
+        graph = grouped(model[7][0])
+        self.known: dict[str, Any] = dict(map(tensor, graph.get(5, [])))
+        inputs = [value_info(item) for item in graph.get(11, [])]
+        inputs = [(name, shape) for name, shape in inputs if name not in self.known]
+        if len(inputs) != 1 or len(graph.get(12, [])) != 1:
+            raise Unreadable("a network with one input and one output is expected; one with a memory is not read")
+        name, shape = inputs[0]
+        self.size = prod(max(n, 1) for n in shape)
+        self.known[name] = (0, tuple(max(n, 1) for n in shape))
+        self.instructions: list[Instruction] = []
+        self.softmax = False
+        for node in graph.get(1, []):
+            self.read(grouped(node))
+        output = self.known.get(value_info(graph[12][0])[0])
+        if not isinstance(output, tuple):
+            raise Unreadable("the output of the network does not depend on its input")
+        self.emit("same", [output[0]], output[1])
+
+    def emit(
+        self, kind: str, inputs: Sequence[int], shape: tuple[int, ...], **more: Any
+    ) -> tuple[int, tuple[int, ...]]:
+        self.instructions.append(Instruction(kind, tuple(inputs), **more))
+        return len(self.instructions), shape
+
+    def read(self, node: Mapping[int, list[Any]]) -> None:
+        op, more = text(node[4][0]), attributes(node.get(5, []))
+        names = [text(item) for item in node.get(1, [])]
+        if self.softmax:
+            raise Unreadable("a Softmax is read only as the last operator")
+        if any(name and name not in self.known for name in names):
+            raise Unreadable(f"{op} reads a value that does not exist")
+        given = [self.known[name] for name in names if name]
+        self.known[text(node[2][0])] = self.result(op, given, more)
+
+    def result(self, op: str, given: list[Any], more: Mapping[str, Any]) -> Any:
+        if op == "Constant":
+            return more["value"]
+        if op in SIMPLE and isinstance(given[0], tuple):
+            kept = (1, prod(given[0][1])) if op == "Flatten" else given[0][1]
+            return self.emit(SIMPLE[op], [given[0][0]], kept)
+        if op == "LeakyRelu":
+            return self.emit("leaky", [given[0][0]], given[0][1], scale=more.get("alpha", Fraction(0.01)))
+        if op == "Softmax":
+            self.softmax = True
+            return given[0]
+        if op == "Reshape":
+            return self.emit("same", [given[0][0]], self.reshaped(given[0][1], given[1]))
+        if op == "Gemm":
+            return self.gemm(given, more)
+        if op == "MatMul" and isinstance(given[0], tuple) and isinstance(given[1], Tensor):
+            return self.affine(given[0], given[1], None, False)
+        if op in ("Add", "Sub", "Mul", "Div"):
+            return self.elementwise(op, *given)
+        raise Unreadable(f"the operator {op} is not read")
+
+    def reshaped(self, shape: tuple[int, ...], wanted: Tensor) -> tuple[int, ...]:
+        sizes = [shape[i] if n == 0 else int(n) for i, n in enumerate(wanted.values)]
+        rest = prod(n for n in sizes if n != -1)
+        made = tuple(prod(shape) // rest if n == -1 else n for n in sizes)
+        if prod(made) != prod(shape):
+            raise Unreadable("a Reshape changes the number of values")
+        return made
+
+    def gemm(self, given: list[Any], more: Mapping[str, Any]) -> Any:
+        if more.get("transA", 0) or more.get("alpha", 1) != 1 or more.get("beta", 1) != 1:
+            raise Unreadable("a Gemm with transA, alpha or beta is not read")
+        if not isinstance(given[0], tuple) or not all(isinstance(item, Tensor) for item in given[1:]):
+            raise Unreadable("a Gemm of two variables is not read")
+        return self.affine(given[0], given[1], given[2] if len(given) > 2 else None, bool(more.get("transB", 0)))
+
+    def affine(self, value: tuple[int, Any], weights: Tensor, shift: Tensor | None, transposed: bool) -> Any:
+        vector, shape = value
+        if len(weights.shape) != 2 or prod(shape[:-1]) != 1:
+            raise Unreadable("only products of one vector and a matrix are read")
+        rows, columns = weights.shape if transposed else weights.shape[::-1]
+        if columns != shape[-1]:
+            raise Unreadable("the sizes of a vector and a matrix differ")
+        flat = weights.values
+        table = tuple(
+            tuple((j, w) for j in range(columns) if (w := flat[i * columns + j] if transposed else flat[j * rows + i]))
+            for i in range(rows)
+        )
+        more = (Fraction(0),) * rows if shift is None else stretched(shift, rows)
+        return self.emit("affine", [vector], (*shape[:-1], rows), rows=table, shift=more)
+
+    def elementwise(self, op: str, a: Any, b: Any) -> Any:
+        if isinstance(a, Tensor) and isinstance(b, Tensor):
+            raise Unreadable("constants that are computed are not read")
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            if op not in ("Add", "Sub") or a[1] != b[1]:
+                raise Unreadable(f"{op} of two variables is not read")
+            return self.emit("add", [a[0], b[0]], a[1], scale=Fraction(1 if op == "Add" else -1))
+        variable, other = (a, b) if isinstance(a, tuple) else (b, a)
+        size = prod(variable[1])
+        values = stretched(other, size)
+        if op in ("Add", "Sub"):
+            sign = -1 if op == "Sub" and isinstance(b, tuple) else 1
+            more = values if op == "Add" or sign < 0 else tuple(-v for v in values)
+            table = tuple(((i, Fraction(sign)),) for i in range(size))
+            return self.emit("affine", [variable[0]], variable[1], rows=table, shift=more)
+        if op == "Div" and (isinstance(b, tuple) or not all(values)):
+            raise Unreadable("a division by a variable is not read")
+        factors = [1 / v for v in values] if op == "Div" else list(values)
+        scaled = tuple(tuple((i, factors[i]) for _ in range(bool(factors[i]))) for i in range(size))
+        return self.emit("affine", [variable[0]], variable[1], rows=scaled, shift=(Fraction(0),) * size)
+
+
+def stretched(constant: Tensor, size: int) -> tuple[Fraction, ...]:
+    """A constant as a vector of this size: one number for all, or one for each."""
+    if len(constant.values) == 1:
+        return constant.values * size
+    if len(constant.values) != size or prod(constant.shape[:-1]) != 1:
+        raise Unreadable("a constant of this shape is not read")
+    return constant.values
+
+
+def value_info(data: bytes) -> tuple[str, list[int]]:
+    """The name of an input or output, and its shape, 0 where it is open."""
+    parts = grouped(data)
+    shape: list[int] = []
+    for kind in parts.get(2, []):
+        for element in grouped(kind).get(1, []):
+            for dims in grouped(element).get(2, []):
+                for dim in grouped(dims).get(1, []):
+                    shape.append(signed(grouped(dim).get(1, [0])[0]))
+    return text(parts[1][0]), shape
+
+
+def read(data: bytes) -> tuple[Network, bool]:
+    """The network of a file's bytes, and whether it ends with a Softmax, which an argmax does not see."""
+    try:
+        reader = Reader(data)
+    except (KeyError, IndexError, struct.error, TypeError, ValueError) as error:
+        raise Unreadable(f"not an ONNX file that is read: {error!r}") from None
+    return Network(reader.size, tuple(reader.instructions)), reader.softmax

@@ -1,0 +1,314 @@
+"""The closed loop over sets of states: what is true in a set, and where its states go.
+
+A set of states gives every variable a value: a label, a truth value, or a form over symbols with ranges.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from vernal_check import curves
+from vernal_check.errors import Rejected, Unreadable
+from vernal_check.evaluation import End, Fork, Run, outcomes
+from vernal_check.expressions import Scope
+from vernal_check.forms import ONE, ZERO, Form, Interval, Ranges, below, rectified
+from vernal_check.onnx import Network
+from vernal_check.syntax import Node
+from vernal_check.task import Agent, Task, Variable, plain
+
+Cell = Interval | bool | str  # what a set says of a variable: the ends of a number, a truth value, a label
+Region = tuple[Cell, ...]
+Truths = tuple[bool, ...]  # of the atoms of the claim
+MAX_STARTS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """A set of states: a value for every variable, over symbols with ranges."""
+
+    values: tuple[Any, ...]
+    ranges: tuple[tuple[int, Interval], ...]
+
+    @property
+    def region(self) -> Region:
+        """The box around it."""
+        ranges = dict(self.ranges)
+        return tuple(value.range(ranges) if isinstance(value, Form) else value for value in self.values)
+
+    def halves(self) -> tuple[Place, Place] | None:
+        """The place cut in the middle of its widest symbol; None where there is none."""
+        widths = [high - low for _, (low, high) in self.ranges]
+        if not widths or not max(widths):
+            return None
+        at = widths.index(max(widths))
+        symbol, (low, high) = self.ranges[at]
+        middle = below((low + high) / 2, 64)
+        before, after = self.ranges[:at], self.ranges[at + 1 :]
+        first, second = (Place(self.values, (*before, (symbol, e), *after)) for e in ((low, middle), (middle, high)))
+        return first, second
+
+
+def placed(region: Region) -> Place:
+    """A region as a place: the symbol of a variable is its number."""
+    values: list[Any] = []
+    ranges: list[tuple[int, Interval]] = []
+    for number, cell in enumerate(region):
+        if isinstance(cell, tuple) and cell[0] < cell[1]:
+            ranges.append((number, cell))
+            values.append(Form(ZERO, {number: ONE}))
+        else:
+            values.append(Form(cell[0]) if isinstance(cell, tuple) else cell)
+    return Place(tuple(values), tuple(ranges))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way a position goes: the truth of atoms there, and where its states go; None where paths end."""
+
+    forks: tuple[Fork, ...]
+    truths: tuple[bool, ...]
+    after: Place | None
+
+
+class System:
+    """A task, asked about regions."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.labels = task, task.labels
+        self.names = {variable.name: place for place, variable in enumerate(task.variables)}
+        self.remembered: dict[tuple[int, tuple[Fraction, ...]], tuple[Form, ...]] = {}
+        self.calls = {name: self._function(network) for name, network in task.functions.items()}
+
+    # Names ------------------------------------------------------------------------------------------------------------
+
+    def scope(self, run: Run, place: Place) -> Scope:
+        """Where expressions are evaluated at the states of a place; what is drawn is drawn once."""
+        task, busy = self.task, set[str]()
+        known: dict[str, Any] = dict(zip(self.names, place.values, strict=True))
+        for name, components in task.arrays.items():
+            known[name] = tuple(known[one] for one in components)
+
+        def lookup(name: str, scope: Scope) -> Any:
+            if name in known:
+                return known[name]
+            if name in task.parameters:
+                return task.parameters[name]
+            if name not in task.lets and name not in task.agents:
+                return name if name in self.labels else plain(name)
+            if name in busy:
+                raise Unreadable(f"{name!r} is defined by itself")
+            busy.add(name)
+            plainly = Scope(run, lookup, self.calls)
+            agent = task.agents.get(name)
+            known[name] = plainly.value(task.lets[name]) if agent is None else self._action(agent, plainly)
+            return known[name]
+
+        return Scope(run, lookup, self.calls)
+
+    # Networks ---------------------------------------------------------------------------------------------------------
+
+    def _action(self, agent: Agent, scope: Scope) -> Any:
+        inputs: list[Form] = []
+        for node in agent.observe:
+            value = scope.value(node)
+            inputs += value if isinstance(value, tuple) else [value]
+        if not all(isinstance(value, Form) for value in inputs):
+            raise Unreadable(f"the agent {agent.name} observes something that is no number")
+        out = self.network(self._chosen(agent, scope), inputs, scope.run)
+        if agent.act == "argmax":
+            winner = scope.run.largest(out)
+            return Form(Fraction(winner)) if agent.labels is None else agent.labels[winner]
+        if agent.act == "raw":
+            return out[0] if len(out) == 1 else tuple(out)
+        inner = Scope(scope.run, lambda name, s: tuple(out) if name == "out" else scope.lookup(name, s), self.calls)
+        acts = tuple(inner.value(node) for node in agent.act if isinstance(node, Node))
+        return acts[0] if len(acts) == 1 else acts
+
+    def _chosen(self, agent: Agent, scope: Scope) -> Network:
+        if agent.by is None:
+            return agent.networks[0]
+        value = scope.lookup(agent.by, scope)
+        if isinstance(value, bool):
+            return agent.networks[int(value)]
+        variable = self.task.variables[self.names[agent.by]]
+        return agent.networks[variable.labels.index(value)]
+
+    def _function(self, network: Network) -> Any:
+        def call(scope: Scope, given: Sequence[Any]) -> Any:
+            inputs = [part for value in given for part in (value if isinstance(value, tuple) else (value,))]
+            out = self.network(network, inputs, scope.run)
+            return out[0] if len(out) == 1 else tuple(out)
+
+        return call
+
+    def network(self, network: Network, inputs: Sequence[Form], run: Run) -> Sequence[Form]:
+        """The outputs of a network; those at single states are remembered."""
+        if len(inputs) != network.size:
+            raise Unreadable(f"a network of {network.size} inputs is given {len(inputs)}")
+        if not all(value.is_constant for value in inputs):
+            return computed(network, inputs, run.ranges)
+        key = (id(network), tuple(value.const for value in inputs))
+        if key not in self.remembered:
+            self.remembered[key] = tuple(computed(network, inputs, run.ranges))
+        return self.remembered[key]
+
+    # Questions --------------------------------------------------------------------------------------------------------
+
+    def starts(self) -> Iterator[Region]:
+        """Regions that contain all initial states, and of single states only those that are initial."""
+        parts = [list(self._starts(variable)) for variable in self.task.variables]
+        count = 1
+        for part in parts:
+            count *= len(part)
+        if count > MAX_STARTS:
+            raise Unreadable(f"more than {MAX_STARTS:,} initial states")
+        for region in itertools.product(*parts):
+            yield from self._restricted(placed(region))
+
+    def _restricted(self, place: Place) -> Iterator[Region]:
+        """The parts of a place in which the constraints on initial states may be true."""
+        if not self.task.where:
+            yield place.region
+            return
+
+        def allowed(run: Run) -> bool:
+            scope = self.scope(run, place)
+            return all(scope.truth(condition) for condition in self.task.where)
+
+        for found in outcomes(dict(place.ranges), allowed):
+            if found.value:
+                yield Place(place.values, tuple((symbol, found.ranges[symbol]) for symbol, _ in place.ranges)).region
+
+    def _starts(self, variable: Variable) -> Iterator[Cell]:
+        node = self.task.init[variable.name]
+        scope = self.scope_of_constants()
+        if node.op == "bind":
+            scope, node = scope.inside(node.args[1], node.args[2]), node.args[0]
+        if node.op == "range":
+            low, high = (scope.number(end) for end in node.args)
+            if not low.is_constant or not high.is_constant:
+                raise Unreadable(f"the start of {variable.name} is not rational")
+            if low.const > high.const:
+                raise Unreadable(f"the start of {variable.name} is an inverted interval")
+            if variable.sort == "int":
+                first, last = ceil(low.const), floor(high.const)
+                yield from ((Fraction(i), Fraction(i)) for i in range(first, last + 1))
+            else:
+                yield low.const, high.const
+            return
+        for member in node.args if node.op == "set" else (node,):
+            yield _cell(scope.value(member), {}, variable)
+
+    def scope_of_constants(self) -> Scope:
+        task = self.task
+
+        def lookup(name: str, scope: Scope) -> Any:
+            return task.parameters[name] if name in task.parameters else name if name in self.labels else plain(name)
+
+        return Scope(Run((), {}), lookup, {})
+
+    def cases(self, place: Place, atoms: Sequence[Node], moves: bool) -> list[Case]:
+        """All ways the positions of a place go; only what is true there unless it moves."""
+        found = []
+        for outcome in outcomes(dict(place.ranges), lambda run: self._case(run, place, atoms, moves)):
+            truths, after = outcome.value
+            found.append(Case(outcome.forks, truths, after))
+        return found
+
+    def _case(self, run: Run, place: Place, atoms: Sequence[Node], moves: bool) -> tuple[Truths, Place | None]:
+        scope = self.scope(run, place)
+        try:
+            truths = tuple(scope.truth(atom) for atom in atoms)
+            if not moves or not scope.truth(self.task.enabled):
+                return truths, None
+            try:
+                after = [
+                    _checked(self._next(scope, variable), run.ranges, variable) for variable in self.task.variables
+                ]
+            except End:
+                return truths, None
+        except curves.Undefined as problem:
+            raise Rejected(f"{problem} at some of the states {self.described(place.region)}", obligation=6) from None
+        used = sorted({symbol for value in after if isinstance(value, Form) for symbol in value.terms})
+        return truths, Place(tuple(after), tuple((symbol, run.ranges[symbol]) for symbol in used))
+
+    def _next(self, scope: Scope, variable: Variable) -> Any:
+        node = self.task.next.get(variable.name)
+        if node is None:
+            return scope.lookup(variable.name, scope)
+        if node.op == "bind":
+            return scope.inside(node.args[1], node.args[2]).value(node.args[0])
+        return scope.value(node)
+
+    def described(self, region: Region) -> str:
+        """A region, or the state that it is."""
+        return ", ".join(f"{v.name} = {_shown(cell)}" for v, cell in zip(self.task.variables, region, strict=True))
+
+
+def computed(network: Network, inputs: Sequence[Form], ranges: Ranges) -> Sequence[Form]:
+    """The outputs of a network, instruction by instruction."""
+    vectors: list[list[Form]] = [list(inputs)]
+    for step in network.instructions:
+        given = [vectors[number] for number in step.inputs]
+        if step.kind == "affine":
+            made = [_combined(row, shift, given[0], ranges) for row, shift in zip(step.rows, step.shift, strict=True)]
+        elif step.kind == "relu":
+            made = [rectified(value, ranges) for value in given[0]]
+        elif step.kind == "leaky":
+            made = [rectified(v, ranges).times(1 - step.scale).plus(v.times(step.scale)) for v in given[0]]
+        elif step.kind == "add":
+            made = [a.plus(b.times(step.scale)) for a, b in zip(*given, strict=True)]
+        elif step.kind == "same":
+            made = given[0]
+        else:
+            made = [curves.apply(step.kind, value, ranges) for value in given[0]]
+        vectors.append(made)
+    return vectors[-1]
+
+
+def _combined(row: Sequence[tuple[int, Fraction]], shift: Fraction, given: Sequence[Form], ranges: Ranges) -> Form:
+    const, low, high, terms = shift, ZERO, ZERO, dict[int, Fraction]()
+    for column, weight in row:
+        form = given[column]
+        const += weight * form.const
+        low, high = (low + weight * form.low, high + weight * form.high) if weight > 0 else (
+            low + weight * form.high, high + weight * form.low
+        )  # fmt: skip
+        for symbol, a in form.terms.items():
+            terms[symbol] = terms.get(symbol, ZERO) + weight * a
+    return Form(const, {symbol: a for symbol, a in terms.items() if a}, low, high).rounded(ranges)
+
+
+# Cells ----------------------------------------------------------------------------------------------------------------
+
+
+def _cell(value: Any, ranges: Ranges, variable: Variable) -> Cell:
+    """A value as what a region says of a variable."""
+    checked = _checked(value, ranges, variable)
+    found: Cell = checked.range(ranges) if isinstance(checked, Form) else checked
+    return found
+
+
+def _checked(value: Any, ranges: Ranges, variable: Variable) -> Any:
+    """A value of a variable; one of the wrong sort is refused."""
+    if variable.sort == "bool" and isinstance(value, bool):
+        return value
+    if variable.sort == "enum" and isinstance(value, str) and value in variable.labels:
+        return value
+    if variable.sort in ("real", "int") and isinstance(value, Form):
+        low, high = value.range(ranges)
+        if variable.sort == "int" and (low != high or low.denominator != 1):
+            raise Rejected(f"the integer {variable.name} is not one number in a case", obligation=3)
+        return Form(low) if low == high else value
+    raise Unreadable(f"{variable.name} is given a value of another sort")
+
+
+def _shown(cell: Cell) -> str:
+    if not isinstance(cell, tuple):
+        return str(cell).lower() if isinstance(cell, bool) else cell
+    return str(cell[0]) if cell[0] == cell[1] else f"[{cell[0]}, {cell[1]}]"

@@ -1,0 +1,304 @@
+"""Task files: TOML in, the system out, as trees with what their names mean. Reading one runs no code.
+
+What this program does not read it refuses (flows, memories, worlds, other network formats): then nothing is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from vernal_check import onnx, syntax
+from vernal_check.errors import Unreadable
+from vernal_check.evaluation import Run
+from vernal_check.expressions import Scope, pi
+from vernal_check.forms import Form
+from vernal_check.onnx import Network
+from vernal_check.syntax import Node
+
+MAX_BYTES = 64 * 2**20
+TOP = {
+    "vernal", "name", "parameters", "constants", "networks", "state", "init", "agents", "environment", "properties",
+    "predicates",
+}  # fmt: skip
+AGENT = {"policy", "observe", "act", "labels"}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A component of the state."""
+
+    name: str
+    sort: str  # real, int, bool or enum
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What an agent sees, the networks it acts by, and how."""
+
+    name: str
+    observe: tuple[Node, ...]
+    networks: tuple[Network, ...]
+    by: str | None  # the variable that chooses among them
+    act: str | tuple[Node, ...]  # "argmax", "raw" or expressions
+    labels: tuple[str, ...] | None
+
+
+@dataclass
+class Task:
+    """A system in steps, and its properties as text."""
+
+    name: str
+    variables: list[Variable] = field(default_factory=list)
+    arrays: dict[str, list[str]] = field(default_factory=dict)
+    parameters: dict[str, Form] = field(default_factory=dict)  # and constants
+    functions: dict[str, Network] = field(default_factory=dict)
+    agents: dict[str, Agent] = field(default_factory=dict)
+    lets: dict[str, Node] = field(default_factory=dict)
+    next: dict[str, Node] = field(default_factory=dict)
+    enabled: Node = field(default_factory=lambda: Node("name", ("true",)))
+    init: dict[str, Node] = field(default_factory=dict)
+    where: list[Node] = field(default_factory=list)
+    properties: dict[str, str] = field(default_factory=dict)
+    hashes: list[str] = field(default_factory=list)  # the sha256 of each network that was read
+
+    @property
+    def labels(self) -> set[str]:
+        found = {label for variable in self.variables for label in variable.labels}
+        return found.union(*(agent.labels or () for agent in self.agents.values()))
+
+
+def load(file: Path, sha256: str | None, parameters: Mapping[str, Fraction]) -> Task:
+    """The task of a file with this hash, with some parameters replaced."""
+    data = content(file)
+    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+        raise Unreadable(f"the task file {file} has not the hash that the certificate names: it was changed")
+    try:
+        table = tomllib.loads(data.decode("utf-8"), parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreadable(f"{file}: {error}") from None
+    return Builder(file.parent, table, parameters).task
+
+
+def content(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise Unreadable(f"{file} is larger than {MAX_BYTES >> 20} MiB")
+        return file.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"{file} cannot be read: {error.strerror}") from None
+
+
+def tree(item: Any, read: Any = syntax.expression) -> Node:
+    """An expression in a task file: text, a number, or a truth value."""
+    if isinstance(item, bool):
+        return Node("name", ("true" if item else "false",))
+    if isinstance(item, int | Decimal):
+        return Node("num", (Fraction(item),))
+    if isinstance(item, str):
+        made: Node = read(item)
+        return made
+    if isinstance(item, list):
+        return Node("list", tuple(tree(part, read) for part in item))
+    raise Unreadable(f"{item!r} is no expression")
+
+
+class Builder:
+    """The tables of a file, one after the other."""
+
+    def __init__(self, folder: Path, table: Mapping[str, Any], given: Mapping[str, Fraction]) -> None:
+        self.folder, self.table = folder, table
+        unknown = set(table) - TOP
+        if unknown or table.get("vernal") != 1:
+            raise Unreadable(f"{', '.join(sorted(unknown)) or 'a file without vernal = 1'}: not read by this program")
+        self.task = Task(str(table.get("name", "")))
+        self.constants(given)
+        self.task.functions = {name: self.network(file)[0] for name, file in self.section("networks").items()}
+        self.state()
+        self.agents()
+        self.environment()
+        self.init()
+        self.task.properties = {name: self.formula(item) for name, item in self.section("properties").items()}
+        self.check_names()
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        found = self.table.get(name, {})
+        if not isinstance(found, dict):
+            raise Unreadable(f"{name} is no table")
+        return found
+
+    def formula(self, item: Any) -> str:
+        if not isinstance(item, str):
+            raise Unreadable("properties with a time of their own are not read")
+        return item
+
+    # Numbers ----------------------------------------------------------------------------------------------------------
+
+    def constants(self, given: Mapping[str, Fraction]) -> None:
+        parameters, constants = self.section("parameters"), self.section("constants")
+        if set(given) - set(parameters):
+            raise Unreadable("the certificate names parameters that the task does not have")
+        trees = {name: tree(item) for name, item in {**parameters, **constants}.items()}
+        trees.update({name: Node("num", (value,)) for name, value in given.items()})
+        found, busy = self.task.parameters, set[str]()
+
+        def lookup(name: str, scope: Scope) -> Any:
+            if name in found:
+                return found[name]
+            if name not in trees or name in busy:
+                return plain(name)
+            busy.add(name)
+            found[name] = scope.number(trees[name])
+            return found[name]
+
+        for name in trees:
+            lookup(name, Scope(Run((), {}), lookup, {}))
+
+    def constant(self, node: Node) -> Fraction:
+        value = self.scope().number(node)
+        if not value.is_constant:
+            raise Unreadable("a rational constant is expected")
+        return value.const
+
+    def scope(self) -> Scope:
+        task = self.task
+        labels = {label for variable in task.variables for label in variable.labels}
+
+        def lookup(name: str, scope: Scope) -> Any:
+            return task.parameters[name] if name in task.parameters else name if name in labels else plain(name)
+
+        return Scope(Run((), {}), lookup, {})
+
+    # State ------------------------------------------------------------------------------------------------------------
+
+    def state(self) -> None:
+        for name, item in self.section("state").items():
+            if not isinstance(item, str):
+                raise Unreadable(f"the sort of {name} is a text")
+            word, size, labels, _ = syntax.sort(item)
+            if size is None:
+                self.task.variables.append(Variable(name, word, labels))
+                continue
+            count = int(self.constant(size))
+            names = [f"{name}[{i}]" for i in range(count)]
+            self.task.arrays[name] = names
+            self.task.variables += [Variable(one, word, labels) for one in names]
+
+    def spread(self, entries: Mapping[str, Any], read: Any) -> dict[str, Node]:
+        """Entries for variables and arrays, as one for each component."""
+        found: dict[str, Node] = {}
+        names = {variable.name for variable in self.task.variables}
+        for name, item in entries.items():
+            node = tree(item, read)
+            if name in names:
+                found[name] = node
+                continue
+            if name not in self.task.arrays:
+                raise Unreadable(f"{name!r} is no variable")
+            components = self.task.arrays[name]
+            for i, one in enumerate(components):
+                found.setdefault(one, self.component(node, i, len(components), item))
+        return found
+
+    def component(self, node: Node, place: int, count: int, item: Any) -> Node:
+        if node.op == "list":
+            if len(node.args) != count:
+                raise Unreadable("an array has not as many entries as components")
+            entry: Node = node.args[place]
+            return entry
+        if node.op == "each":
+            return Node("bind", (node.args[0], node.args[1], place + int(self.constant(node.args[2]))))
+        return node
+
+    def init(self) -> None:
+        entries = dict(self.section("init"))
+        where = entries.pop("where", [])
+        self.task.where = [tree(item) for item in ([where] if isinstance(where, str) else where)]
+        self.task.init = self.spread(entries, syntax.region)
+        missing = [variable.name for variable in self.task.variables if variable.name not in self.task.init]
+        if missing:
+            raise Unreadable(f"{missing[0]} has no start")
+
+    # Agents and environment -------------------------------------------------------------------------------------------
+
+    def agents(self) -> None:
+        for name, item in self.section("agents").items():
+            if not isinstance(item, dict) or set(item) - AGENT:
+                raise Unreadable(f"the agent {name}: {', '.join(sorted(set(item) - AGENT))} is not read")
+            policy = item.get("policy")
+            by = policy.get("by") if isinstance(policy, dict) else None
+            files = policy.get("networks", []) if isinstance(policy, dict) else [policy]
+            act = item.get("act", "argmax")
+            read = [self.network(file) for file in files]
+            if any(softmax for _, softmax in read) and act != "argmax":
+                raise Unreadable("a network that ends with a Softmax is read before an argmax only")
+            self.task.agents[name] = Agent(
+                name,
+                tuple(tree(part) for part in item.get("observe", [])),
+                tuple(network for network, _ in read),
+                by,
+                act if isinstance(act, str) else tuple(tree(part) for part in act),
+                self.agent_labels(item.get("labels")),
+            )
+            if self.task.agents[name].act not in ("argmax", "raw") and isinstance(act, str):
+                raise Unreadable(f"act = {act!r} is not read")
+
+    def agent_labels(self, labels: Any) -> tuple[str, ...] | None:
+        if labels is None or isinstance(labels, list):
+            return None if labels is None else tuple(map(str, labels))
+        for variable in self.task.variables:
+            if variable.name == labels:
+                return variable.labels
+        raise Unreadable(f"{labels!r} is no variable with labels")
+
+    def network(self, file: Any) -> tuple[Network, bool]:
+        if not isinstance(file, str) or not file.endswith(".onnx"):
+            raise Unreadable(f"the network {file!r} is not read: only .onnx files are")
+        path = self.folder / file
+        if file.startswith("data:"):
+            path = Path(os.environ.get("VERNAL_DATA", "")) / file.removeprefix("data:")
+        data = content(path)
+        self.task.hashes.append(hashlib.sha256(data).hexdigest())
+        return onnx.read(data)
+
+    def environment(self) -> None:
+        table = self.section("environment")
+        if set(table) - {"let", "next", "enabled"}:
+            raise Unreadable("a loop that samples is not read")
+        self.task.lets = {name: tree(item) for name, item in table.get("let", {}).items()}
+        self.task.next = self.spread(table.get("next", {}), syntax.expression)
+        if "enabled" in table:
+            self.task.enabled = tree(table["enabled"])
+
+    def check_names(self) -> None:
+        """Every name belongs to one thing, so that no tree is read in two ways."""
+        task = self.task
+        kinds: Sequence[set[str]] = [
+            {variable.name for variable in task.variables} | set(task.arrays),
+            set(task.parameters),
+            set(task.functions),
+            set(task.agents),
+            set(task.lets),
+            task.labels,
+        ]
+        for i, names in enumerate(kinds):
+            for others in kinds[i + 1 :]:
+                if names & others:
+                    raise Unreadable(f"{sorted(names & others)[0]!r} names two things, which is not read")
+
+
+def plain(name: str) -> Any:
+    """What a name means that the task does not define."""
+    if name in ("true", "false"):
+        return name == "true"
+    if name == "pi":
+        return pi()
+    raise Unreadable(f"{name!r} is not known")

@@ -1,0 +1,159 @@
+"""The obligations, on systems of a few states, and forged files that do not meet them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.tests.writing import certificate, task
+from vernal_check.check import check
+from vernal_check.errors import Rejected, Unreadable
+from vernal_check.main import main
+
+SOURCE = Path(__file__).parents[1] / "src" / "vernal_check"
+PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
+
+
+def accepts(folder: Path, system: tuple[str, str, str], formula: str, sets: list[Any], more: str = "") -> bool:
+    file = task(folder, *system, more)
+    names = [line.split("=")[0].strip() for line in system[0].splitlines()]
+    try:
+        check(certificate(file, formula, names, sets))
+    except Rejected:
+        return False
+    return True
+
+
+STILL = ('x = "real"', 'x = "[0, 1]"', 'x = "x"')
+HALVING = ('x = "real"', 'x = "[0, 2]"', 'x = "x / 2 + choose(0, 1)"')
+COUNTER = ('n = "int"', "n = 0", 'n = "if(n == 3, 0, n + 1)"')
+STUCK = ('n = "int"', "n = 0", 'n = "n + choose(1 when n < 2)"')
+FORKED = ('n = "int"', "n = 0", 'n = "if(n == 0, choose(1, 2), n)"')
+ALL = [[n] for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "sets", "expected"),
+    [
+        (HALVING, "G (x <= 2)", [[[0, 2]]], True),
+        (HALVING, "G (x < 2)", [[[0, 2]]], False),
+        (HALVING, "G (x <= 2)", [[[0, 1]]], False),  # initial states are missing
+        (HALVING, "G (x <= 3)", [[[0, 2.5]]], True),
+        (HALVING, "G (x <= 3)", [[[-1, 2]]], True),
+        (HALVING, "G (x <= 3)", [[[0, "7/4"]], [["7/4", 2]]], True),
+        (HALVING, "G (x <= 3)", [[[0, "7/4"]], [["15/8", 2]]], False),  # a gap
+        (HALVING, "G[0,5] (x <= 2)", [{"set": [[0, 2]], "walk": True}], True),
+        (HALVING, "G[0,5] (x < 2)", [{"set": [[0, 2]], "walk": True}], False),
+        (STILL, "x > 0.5", [[1]], False),  # one state is not all of them
+        (STILL, "EG (x > 0.5)", [[1]], False),
+        (STILL, "G (x > 0.5)", [[1]], False),
+        (STILL, "EF (x >= 0)", [[[0, 1]]], True),
+        (STILL, "AG (x >= 0)", [[[0, 1]]], True),
+        (STILL, "F (x > 0.5)", [[[0, 1]]], False),
+        (COUNTER, "G F (n == 0)", ALL, True),
+        (COUNTER, "F G (n == 0)", ALL, False),
+        (COUNTER, "G (n <= 3)", ALL[:3], False),
+        (COUNTER, "G[0,2] (n <= 2)", ALL[:3], True),
+        (COUNTER, "(n < 3) U (n == 3)", ALL, True),
+        (COUNTER, "(n < 2) U (n == 3)", ALL, False),
+        (COUNTER, "(n < 2) W (n == 2)", ALL, True),
+        (COUNTER, "(n == 3) M (n <= 3)", ALL, True),
+        (COUNTER, "(n == 4) M (n <= 3)", ALL, False),
+        (COUNTER, "AG EF (n == 3)", ALL, True),
+        (COUNTER, "AG EF (n == 4)", ALL, False),
+        (STUCK, "X[2] (n == 2)", ALL, True),
+        (STUCK, "X[3] true", ALL, False),
+        (STUCK, "G[3,3] false", ALL, True),  # G speaks of what remains of a path
+        (STUCK, "AX[3] false", ALL, True),
+        (STUCK, "EX[3] true", ALL, False),
+        (STUCK, "F (n == 2)", ALL, True),
+        (STUCK, "F (n == 3)", ALL, False),
+        (FORKED, "EF (n == 1)", ALL, True),
+        (FORKED, "EF (n == 1) & EF (n == 2)", ALL, True),
+        (FORKED, "AF (n == 1)", ALL, False),
+        (FORKED, "F (n == 1 | n == 2)", ALL, True),
+        (FORKED, "E[(n == 0) U (n == 2)]", ALL, True),
+        (FORKED, "EX (n == 0)", ALL, False),
+    ],
+)
+def test_what_sets_show(
+    system: tuple[str, str, str], formula: str, sets: list[Any], expected: bool, tmp_path: Path
+) -> None:
+    assert accepts(tmp_path, system, formula, sets) is expected
+
+
+def test_one_path_shows_nothing_of_six_starts(tmp_path: Path) -> None:
+    system = ('n = "int"', 'n = "{0, 1, 2, 3, 4, 5}"', 'n = "n"')
+    assert not accepts(tmp_path, system, "EF (n == 0)", [[0]])
+    assert not accepts(tmp_path, system, "EF (n == 0)", [[n] for n in range(6)])
+
+
+def test_ties_are_choices_of_the_adversary(tmp_path: Path) -> None:
+    system = ('x = "real"', "x = 0", 'x = "max(x, 0) + choose(0, 0)"')
+    assert accepts(tmp_path, system, "G (x == 0)", [[0]])
+
+
+def test_undefined_terms_are_rejected(tmp_path: Path) -> None:
+    system = ('x = "real"', 'x = "[-1, 1]"', 'x = "1 / x"')
+    assert not accepts(tmp_path, system, "G true & G (x < 5)", [[[-1, 1]]])
+    guarded = ('x = "real"', 'x = "[-1, 1]"', 'x = "if(x > 0.5, 1 / x, 0)"')
+    assert accepts(tmp_path, guarded, "G (x <= 2)", [[[-1, 2]]])
+
+
+def test_an_empty_certificate_needs_an_empty_start(tmp_path: Path) -> None:
+    assert not accepts(tmp_path, STILL, "G (x > 5)", [])
+    file = task(tmp_path, 'x = "int"', 'x = "{1, 2}"\nwhere = ["x > 3"]', 'x = "x"')
+    assert check(certificate(file, "G (x > 5)", ["x"], [])).vacuous
+
+
+def test_parameters_are_those_of_the_header(tmp_path: Path) -> None:
+    file = task(tmp_path, 'x = "real"', 'x = "p"', 'x = "x"', "[parameters]\np = 1")
+    named: dict[str, Any] = {"file": file.name, "sha256": "", "parameters": {"p": 7}, "networks": []}
+    import hashlib
+
+    named["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert "p = 7" in check(certificate(file, "G (x == 7)", ["x"], [[7]], task=named)).trusted
+    with pytest.raises(Rejected):
+        check(certificate(file, "G (x == 7)", ["x"], [[7]]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1e999999]",
+        '["9' + "9" * 5000 + '"]',
+        "[" * 100_000,
+        '{"set": [1], "set": [2]}',
+        "[NaN]",
+        '["1/0"]',
+        "[[2, 1]]",
+        "[]",
+    ],
+)
+def test_hostile_lines_are_not_read(line: str, tmp_path: Path) -> None:
+    file = task(tmp_path, *STILL)
+    target = certificate(file, "G (x >= 0)", ["x"], [])
+    target.write_text(target.read_text() + line + "\n")
+    with pytest.raises(Unreadable):
+        check(target)
+    assert main([str(target)]) == 5
+
+
+def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```(\w*) title=\"(.*?)\"\n(.*?)```", PAGE.read_text(), re.S)
+    for _, name, text in blocks:
+        (tmp_path / name).write_text(text)
+    assert main([str(tmp_path / "halving.certificate")]) == 0
+    assert capsys.readouterr().out.startswith("accepted  G (x <= 2)  by 2 sets")
+
+
+def test_nothing_of_vernal_is_imported() -> None:
+    found = [line for file in SOURCE.glob("*.py") for line in file.read_text().splitlines() if "import" in line]
+    assert not [line for line in found if re.match(r"\s*(from|import) (vernal\b(?!_check)|numpy|scipy|onnx\b)", line)]
+    code = "import sys; sys.modules['vernal'] = None; import vernal_check.main"
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(SOURCE.parent)})

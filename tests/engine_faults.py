@@ -1,0 +1,118 @@
+"""Seeded faults, as data: each makes an engine say *holds* of a claim that is false; `vernal-check` must not be fooled.
+
+A fault is a patch of one function of Vernal and a question whose answer it turns around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vernal.engines.explicit.enumeration import Enumeration
+from vernal.interpret.numbers.rounding import Mask
+from vernal.logic import normal
+from vernal.logic.claim import Claim
+from vernal.logic.formula import Bound
+from vernal.model import build
+from vernal.sets.finite.points import Points
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault, and a question that it answers wrongly."""
+
+    name: str
+    seed: Callable[[pytest.MonkeyPatch], None]
+    task: str
+    formula: str
+    engine: str = "explicit"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def task(state: str, init: str, after: str, more: str = "") -> str:
+    return f"vernal = 1\n[state]\n{state}\n[init]\n{init}\n{more}\n[environment.next]\n{after}\n"
+
+
+def _option_lost(patch: pytest.MonkeyPatch) -> None:
+    def choose(*options: Any, name: str = "choose") -> Any:
+        return original(*options[:-1], name=name) if len(options) > 1 else original(*options, name=name)
+
+    original = build.choose
+    patch.setattr(build, "choose", choose)
+
+
+def _start_lost(patch: pytest.MonkeyPatch) -> None:
+    def starts(self: Enumeration) -> Any:
+        rows = original(self)
+        return rows[:-1] if len(rows) > 1 else rows
+
+    original = Enumeration._starts
+    patch.setattr(Enumeration, "_starts", starts)
+
+
+def _horizon_off_by_one(patch: pytest.MonkeyPatch) -> None:
+    def horizon(self: Claim) -> int | None:
+        found = normal.horizon(self.formula)
+        return None if found is None else found - 1
+
+    def steps(bound: Bound) -> tuple[int, int | None]:
+        lower, upper = normal.steps(bound)
+        return lower, None if upper is None else upper - 1
+
+    patch.setattr(Claim, "horizon", property(horizon))
+    patch.setattr("vernal.engines.explicit.ctl.steps", steps)
+
+
+def _strict_for_non_strict(patch: pytest.MonkeyPatch) -> None:
+    def compare(op: str, x: Any, y: Any) -> Any:
+        return original({"<": "<=", ">": ">="}.get(op, op), x, y)
+
+    original = build.compare
+    patch.setattr(build, "compare", compare)
+
+
+def _tie_dropped(patch: pytest.MonkeyPatch) -> None:
+    def winners(self: Points, node: Any, batch: Any) -> Mask:
+        found = original(self, node, batch)
+        first: Mask = np.zeros_like(found)
+        first[np.arange(len(found)), found.argmax(axis=1)] = True
+        return first
+
+    original = Points.winners
+    patch.setattr(Points, "winners", winners)
+
+
+def _else_for_then(patch: pytest.MonkeyPatch) -> None:
+    def conditional(p: Any, a: Any, b: Any) -> Any:
+        return original(p, b, a)
+
+    original = build.if_
+    patch.setattr(build, "if_", conditional)
+
+
+HALVING = task('x = "real"', "x = 0", 'x = "x / 2 + choose(0, 1)"')
+LEVELS = task('n = "int [0, 9]"', 'n = "{0, 1, 5}"', 'n = "n"')
+COUNTER = task('n = "int [0, 99]"', "n = 0", 'n = "n + 1"')
+FLAG = task('x = "real"', "x = 1", 'x = "if(x > 1, 0, x)"')
+TIED = task(
+    'x = "int [0, 9]"',
+    "x = 0",
+    'x = "x + who"',
+    '[agents.who]\npolicy = "tie.onnx"\nobserve = ["x"]\nact = "argmax"\n',
+)
+
+FAULTS = (
+    Fault("an option lost", _option_lost, HALVING, "G[0,6] (x <= 1.5)"),
+    Fault("an option lost, for all time", _option_lost, HALVING, "G (x <= 1.5)", "auto"),
+    Fault("an initial state lost", _start_lost, LEVELS, "G (n <= 4)"),
+    Fault("a horizon off by one", _horizon_off_by_one, COUNTER, "G[0,5] (n <= 4)"),
+    Fault("strict for non-strict", _strict_for_non_strict, FLAG, "G (x > 0) & F (x > 1)"),
+    Fault("a tie dropped", _tie_dropped, TIED, "G[0,1] (x == 0)"),
+    Fault("else for then", _else_for_then, FLAG, "F (x == 0)"),
+)

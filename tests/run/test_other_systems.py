@@ -1,0 +1,73 @@
+"""What Linux has and other systems lack is not needed: fork, alarms, masks of signals, limits of memory, /proc.
+
+Windows and macOS were never tried. These processes run with what is missing there taken away.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.samples import room
+
+WITHOUT = """
+import multiprocessing, os, pathlib, signal, sys, time
+
+for name in ("SIGALRM", "setitimer", "getitimer", "ITIMER_REAL", "pthread_sigmask", "SIG_BLOCK", "SIGKILL"):
+    delattr(signal, name)
+for name in ("fork", "forkpty", "sysconf", "register_at_fork"):
+    delattr(os, name)
+for name in ("resource", "fcntl"):
+    sys.modules[name] = None
+del time.CLOCK_BOOTTIME
+read = pathlib.Path.read_text
+def read_text(path, *given, **more):
+    if str(path).startswith("/proc"):
+        raise FileNotFoundError(path)
+    return read(path, *given, **more)
+pathlib.Path.read_text = read_text
+multiprocessing.get_all_start_methods = lambda: ["spawn"]
+from vernal.cli.main import main
+"""
+DONE = "\nif __name__ == '__main__':\n    raise SystemExit(main(sys.argv[1:]))\n"
+
+
+def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command where all of that is missing; new processes load this file again, as spawned ones do."""
+    script = folder / "elsewhere.py"
+    script.write_text(WITHOUT + DONE, "utf-8")
+    words = [sys.executable, str(script), *arguments]
+    return subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--property", "mild", "--timeout", "100", "--memory", "4"], 0, "holds"),
+        (["--property", "cool", "--timeout", "100"], 10, "violated"),
+        (["--timeout", "1e-6"], 5, "timeout"),
+    ],
+)
+def test_questions_are_answered(options: list[str], code: int, said: str, tmp_path: Path) -> None:
+    done = ran(tmp_path, "check", room(tmp_path), *options)
+    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_workers_are_new_processes(tmp_path: Path) -> None:
+    done = ran(tmp_path, "check", room(tmp_path), "--property", "mild", "--engine", "bounds", "--workers", "2")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_most_memory_there_was_is_told_in_the_units_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vernal.interpret.numbers import memory_room
+
+    here = memory_room._most_gib()
+    assert 0 < here < 1000
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert memory_room._most_gib() == pytest.approx(here / 1024, rel=0.5)
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert memory_room._most_gib() == 0.0
