@@ -173,11 +173,14 @@ class InvariantSearch:
     def _methods(self) -> Iterator[Proposer]:
         """Ways to propose, cheap ones first."""
         yield partial(self._widened, self.box, 0)
-        if self.dynamics.numbers:
+        bends, several = self.dynamics.bends, len(self.dynamics.numbers) > 1  # of one number every set is a box
+        if several and not bends:
             yield self._admissible
-        if self.dynamics.bends:
+        if bends:
             yield partial(self._widened, self.box, FEW_HALVINGS)
         yield partial(self._of_levels, self.box)
+        if several and bends:
+            yield self._admissible
         templates = list(candidates(self.dynamics, self.samples))
         for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
             for template in templates:

@@ -29,6 +29,7 @@ from vernal.sets.cells.templates import turning_planes
 
 NAME = "rows of the claim pulled back"
 MAX_DEPTH = 300  # steps that a row is pulled back
+MAX_CASES = 16  # of a step, through each of which a row is pulled back
 MAX_ROWS = 800  # of one set
 ROW_BITS = 30  # of a coefficient, in proportion to the largest of its row
 REACH_STEPS = 300  # over which the most that a row comes to is looked for
@@ -124,6 +125,8 @@ class Admissible:
         self.images, self.start, self.region, self.centre, self.share = images, start, region, centre, share
         self.kept = kept
         self.forms = RegionForms(images, region)
+        if len(self.forms.cases) > MAX_CASES:
+            raise NoSuchSet
         n = region.template.size
         central = [number for number, case in enumerate(self.forms.cases) if case.holds(centre)]
         self.central = central[0] if len(central) == 1 else None
