@@ -26,6 +26,7 @@ from vernal.engines.registry import (
     engines,
     find_engine,
 )
+from vernal.engines.stuck_policies import stuck_note
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.engines.timed_questions import timed_question
 from vernal.errors import InputError, NameUnknown, nearest
@@ -141,8 +142,11 @@ def refuse_device(model: Model, name: str) -> None:
 
 
 def stated(task: Task, result: Result) -> Result:
-    """A result with what its task leaves out, and what is counted of it."""
-    return replace(result, proviso=task.proviso, statistics={**task.counts, **result.statistics}, task=task)
+    """A result with what its task leaves out, what is counted of it, and whether a policy is stuck at its end."""
+    stuck = stuck_note(task, result.trace)
+    notes = result.notes if stuck is None else (*result.notes, stuck)
+    statistics = {**task.counts, **result.statistics}
+    return replace(result, proviso=task.proviso, statistics=statistics, task=task, notes=notes)
 
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:

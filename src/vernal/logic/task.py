@@ -71,6 +71,7 @@ class Task(Portable):
     proviso: str | None = None  # what is left out of the system by its definition; the scope of every proof says so
     counts: Mapping[str, int] = field(default_factory=dict)  # facts about the task that every result's statistics have
     labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
+    applicable: Mapping[str, Expr] = field(default_factory=dict)  # where each action that a policy chooses can be done
 
     settings: AbstractionSettings = UNSAID  # how a flow is abstracted, where the task says it
     times: Mapping[str | None, Time] = field(default_factory=dict)  # of properties (of formulas without a name: None)

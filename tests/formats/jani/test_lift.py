@@ -43,6 +43,9 @@ def test_a_policy_that_turns_back(tmp_path: Path) -> None:
     assert found["never_at_three"].statistics["dropped_out_of_range"] == 2
     assert found["never_at_three"].notes == ()
     assert found["not_stuck"].verdict is vn.VIOLATED, "doors open, up is chosen, only down would do"
+    (note,) = found["not_stuck"].notes
+    assert note.startswith("the policy is stuck at step ")
+    assert "it chooses up, where only down can be done (the-floor = " in note
 
 
 def test_a_policy_that_always_climbs(tmp_path: Path) -> None:
@@ -51,6 +54,9 @@ def test_a_policy_that_always_climbs(tmp_path: Path) -> None:
     result = vn.check(task, task.properties["never_at_three"], engine="explicit")
     assert (result.verdict, result.step) == (vn.VIOLATED, 3)
     assert vn.check(task, "G !stuck", engine="explicit").verdict is vn.VIOLATED
+    late = vn.check(task, "F ('the-floor' == 0)", engine="explicit")
+    assert late.verdict is vn.VIOLATED, "and no path comes down again"
+    assert any("stuck" in note for note in late.notes)
 
 
 def test_the_best_of_the_applicable_actions(tmp_path: Path) -> None:

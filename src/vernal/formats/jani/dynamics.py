@@ -132,6 +132,12 @@ def _components(scores: Expr) -> list[Expr]:
     return [build.component(scores, index) for index in range(scores.size)] if scores.shape else [scores]
 
 
+def applicable(outcomes: Sequence[Outcome], policy: PolicyInterface) -> dict[str, Expr]:
+    """Where each label of a policy has an outcome, and where the environment has one whatever it chooses."""
+    own = possible([one for one in outcomes if one.label not in policy.labels])
+    return {label: build.disj(own, possible([o for o in outcomes if o.label == label])) for label in policy.labels}
+
+
 def possible(outcomes: Sequence[Outcome]) -> Expr:
     """That one of these outcomes exists."""
     return build.disj(*dict.fromkeys(outcome.guard for outcome in outcomes))

@@ -16,7 +16,7 @@ from pathlib import Path
 from vernal.errors import InputError
 from vernal.formats.jani.composition import PlanningModel, read_model
 from vernal.formats.jani.declarations import setting, whole_range
-from vernal.formats.jani.dynamics import EDGE, STUCK, inside_ranges, planning_system
+from vernal.formats.jani.dynamics import EDGE, STUCK, applicable, inside_ranges, planning_system
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
@@ -98,6 +98,7 @@ class PlanningBlueprint:
             proviso=_proviso(moves.leaving),
             counts={"outcomes": len(moves.outcomes), "dropped_out_of_range": moves.leaving},
             labels={EDGE: tuple(outcome.label for outcome in moves.outcomes)},
+            applicable={} if interface is None or filtered else applicable(moves.outcomes, interface),
         )
 
     def _policy(self, asked: SafetyProperty) -> Path | None:
