@@ -14,6 +14,7 @@ import numpy as np
 
 from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import failing_trajectory
+from vernal.engines.flow.recurrence import RecurrentSet
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.samples import SampleSearch, refusal
 from vernal.engines.flow.template import chosen
@@ -71,6 +72,8 @@ class DirectFlowpipe:
         """A proof by a flowpipe, or how far one reaches."""
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
+        if question.time is Time.SAMPLES and question.claim.horizon is None:
+            return RecurrentSet(question, self.name, self.whole, budget).run()
         if question.time is Time.SAMPLES:
             return SampleSearch(question, self.name, budget).run()
         if self.options == FlowpipeOptions() and (budget.journal is not None or budget.workers > 1):
