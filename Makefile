@@ -59,6 +59,7 @@ bench: $(DEV)  ## the benchmarks
 # A warning of the build, a link that leads nowhere among them, is an error. (The variable hides a notice about the theme's successor.)
 docs: $(DOCS)  ## build the site, in site/ (open site/index.html)
 	$(BIN)/python scripts/pages.py build/pages
+	$(BIN)/python scripts/playground.py build/pages/docs/play
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-test: $(DEV)  ## run the documentation: every example in it is executed

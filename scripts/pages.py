@@ -36,6 +36,7 @@ FILES = (
     "CITATION.cff",
     "docs/*.css",
     "docs/*.js",
+    "docs/play/*",
     "docs/images/*",
     "docs/images/*/*",
     "benchmarks/*/*.svg",

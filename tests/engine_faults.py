@@ -6,18 +6,21 @@ A fault is a patch of one function of Vernal and a question whose answer it turn
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from vernal.engines.explicit.enumeration import Enumeration
+from vernal.engines.explicit.product import GraphProduct
 from vernal.interpret.numbers.rounding import Mask
-from vernal.logic import normal
+from vernal.logic import expressions, normal
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Bound
 from vernal.model import build
+from vernal.sets import initial_boxes
 from vernal.sets.finite.points import Points
 
 
@@ -96,6 +99,52 @@ def _else_for_then(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(build, "if_", conditional)
 
 
+def _mark_lost(patch: pytest.MonkeyPatch) -> None:
+    def none_with_all_marks(self: GraphProduct, component: Any, taken: Any, count: int) -> Mask:
+        return np.zeros(count, bool)
+
+    patch.setattr(GraphProduct, "_with_all_marks", none_with_all_marks)
+
+
+def _max_for_min(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(expressions.PLAIN, "min", build.maximum)
+
+
+def _wrong_sign(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(build, "neg", lambda x: build.add(x, 0))
+
+
+def _rounded_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(expressions.PLAIN, "floor", lambda x: build.neg(build.floor(build.neg(x))))
+
+
+def _condition_lost(patch: pytest.MonkeyPatch) -> None:
+    def choose(*options: Any, name: str = "choose") -> Any:
+        return original(*(getattr(option, "value", option) for option in options), name=name)
+
+    original = build.choose
+    patch.setattr(build, "choose", choose)
+
+
+def _interval_halved(patch: pytest.MonkeyPatch) -> None:
+    def between(low: Any, high: Any, *more: Any, **named: Any) -> Any:
+        return original(low, build.mul(high, Fraction(1, 2)), *more, **named)
+
+    original = build.between
+    patch.setattr(build, "between", between)
+
+
+def _box_lost(patch: pytest.MonkeyPatch) -> None:
+    def half(model: Any, *more: Any) -> Any:
+        found = original(model, *more)
+        x = model.state[0].var
+        return replace(found, boxes=tuple(box.halves(x, 0)[0] for box in found.boxes))
+
+    original = initial_boxes.initial_boxes
+    for user in ("bounds.engine", "covers", "split.engine"):
+        patch.setattr(f"vernal.engines.{user}.initial_boxes", half, raising=False)
+
+
 HALVING = task('x = "real"', "x = 0", 'x = "x / 2 + choose(0, 1)"')
 LEVELS = task('n = "int [0, 9]"', 'n = "{0, 1, 5}"', 'n = "n"')
 COUNTER = task('n = "int [0, 99]"', "n = 0", 'n = "n + 1"')
@@ -107,6 +156,13 @@ TIED = task(
     '[agents.who]\npolicy = "tie.onnx"\nobserve = ["x"]\nact = "argmax"\n',
 )
 
+RISING = task('x = "int"', "x = 0", 'x = "min(x + 1, 3)"')
+MIRROR = task('x = "real"', "x = 1", 'x = "-x"')
+FLOOR = task('x = "real"\nn = "int"', "x = 0.5\nn = 1", 'n = "floor(x)"')
+GUARDED = task('n = "int"', "n = 0", 'n = "n + choose(1 when n < 2, 0)"')
+NOISY = task('x = "real"', "x = 0", 'x = "x / 2 + between(0, 1)"')
+SPREAD = task('x = "real"', 'x = "[0, 1]"', 'x = "x"')
+
 FAULTS = (
     Fault("an option lost", _option_lost, HALVING, "G[0,6] (x <= 1.5)"),
     Fault("an option lost, for all time", _option_lost, HALVING, "G (x <= 1.5)", "auto"),
@@ -115,4 +171,11 @@ FAULTS = (
     Fault("strict for non-strict", _strict_for_non_strict, FLAG, "G (x > 0) & F (x > 1)"),
     Fault("a tie dropped", _tie_dropped, TIED, "G[0,1] (x == 0)"),
     Fault("else for then", _else_for_then, FLAG, "F (x == 0)"),
+    Fault("a mark lost in the product", _mark_lost, task('n = "int"', "n = 0", 'n = "1 - n"'), "F G (n == 0)"),
+    Fault("max for min", _max_for_min, RISING, "F[0,5] (x > 3)"),
+    Fault("a wrong sign", _wrong_sign, MIRROR, "G (x == 1)"),
+    Fault("rounded up", _rounded_up, FLOOR, "G (n == 1)"),
+    Fault("a condition lost", _condition_lost, GUARDED, "EF[0,6] (n == 4)"),
+    Fault("half of a disturbance", _interval_halved, NOISY, "G[0,3] (x <= 1.2)", "bounds"),
+    Fault("an initial box lost", _box_lost, SPREAD, "G[0,2] (x <= 0.6)", "bounds"),
 )

@@ -36,6 +36,9 @@ from vernal.model.network import Network
 from vernal.queries.files import read_list
 from vernal.queries.grid import parse_over
 from vernal.queries.model import load_model
+from vernal_check import clock
+from vernal_check.check import check as check_certificate
+from vernal_check.errors import Rejected, Unreadable
 
 Read = Callable[[Path], object]
 SECONDS = 2.0  # of the engine that resumes from a journal
@@ -64,7 +67,8 @@ class Format:
 
 def formats(seeds: FormatSeeds) -> dict[str, Format]:
     """All of them, by what they are called."""
-    return {**_tasks(seeds), **_networks(seeds), **_planning(seeds), **_evidence(seeds), **_texts(seeds)}
+    read = {**_tasks(seeds), **_networks(seeds), **_planning(seeds), **_evidence(seeds), **_texts(seeds)}
+    return {**read, "certificate": Format(_certificates(seeds), mutated, _read_certificate)}
 
 
 def _tasks(seeds: FormatSeeds) -> dict[str, Format]:
@@ -114,6 +118,14 @@ def _planning(seeds: FormatSeeds) -> dict[str, Format]:
 def _evidence(seeds: FormatSeeds) -> dict[str, Format]:
     mutation = either(mutated, changed_json, resigned, resigned)
     return {kind: Format(files, mutation, vn.replay) for kind, files in seeds.evidence.items()}
+
+
+def _certificates(seeds: FormatSeeds) -> list[Path]:
+    """Certificates of single states, and of a set that is followed."""
+    states, followed = seeds.folder / "states.certificate", seeds.folder / "followed.certificate"
+    vn.check(seeds.folder / "corridor.toml", "G[0,3] (at <= 3)", engine="explicit", certificate=states)
+    vn.check(seeds.folder / "room.toml", "G[0,2] (T <= 100)", engine="bounds", certificate=followed)
+    return [file for file in (states, followed) if file.exists()]
 
 
 def _texts(seeds: FormatSeeds) -> dict[str, Format]:
@@ -196,6 +208,17 @@ def _text(file: Path) -> str:
 
 def _read_formula(task: Task, file: Path) -> object:
     return parse_formula(task, _text(file))
+
+
+def _read_certificate(file: Path) -> object:
+    """What `vernal-check` says of it; that is none of our errors, so it is made one."""
+    clock.limit(SECONDS)
+    try:
+        return check_certificate(file)
+    except (Rejected, Unreadable) as why:
+        raise vn.InputError(str(why)) from None
+    finally:
+        clock.limit(None)
 
 
 def _read_setting(seeds: FormatSeeds, file: Path) -> object:

@@ -1,6 +1,6 @@
-"""What Linux has and other systems lack is not needed: fork, alarms, masks of signals, limits of memory, /proc.
+"""What Linux has and others lack is not needed: fork, alarms, masks of signals, limits of memory, /proc, threads.
 
-Windows and macOS were never tried. These processes run with what is missing there taken away.
+Windows and macOS were never tried. These processes run with what is missing there, or in a browser, taken away.
 """
 
 from __future__ import annotations
@@ -32,13 +32,19 @@ pathlib.Path.read_text = read_text
 multiprocessing.get_all_start_methods = lambda: ["spawn"]
 from vernal.cli.main import main
 """
+NO_THREADS = """
+import threading
+def start(thread):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = start
+"""
 DONE = "\nif __name__ == '__main__':\n    raise SystemExit(main(sys.argv[1:]))\n"
 
 
-def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def ran(folder: Path, *arguments: str, first: str = "") -> subprocess.CompletedProcess[str]:
     """A command where all of that is missing; new processes load this file again, as spawned ones do."""
     script = folder / "elsewhere.py"
-    script.write_text(WITHOUT + DONE, "utf-8")
+    script.write_text(WITHOUT.replace("from vernal", f"{first}\nfrom vernal") + DONE, "utf-8")
     words = [sys.executable, str(script), *arguments]
     return subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
 
@@ -60,6 +66,14 @@ def test_questions_are_answered(options: list[str], code: int, said: str, tmp_pa
 def test_workers_are_new_processes(tmp_path: Path) -> None:
     done = ran(tmp_path, "check", room(tmp_path), "--property", "mild", "--engine", "bounds", "--workers", "2")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("engine", ["auto", "milp"])
+def test_no_threads_are_needed(engine: str, tmp_path: Path) -> None:
+    """As in a browser; auto begins with engines that could wait for each other, and milp asks a solver."""
+    done = ran(tmp_path, "check", room(tmp_path), "--engine", engine, "--timeout", "100", first=NO_THREADS)
+    assert done.returncode == 10, done.stderr
+    assert done.stdout.startswith("holds")
 
 
 def test_the_most_memory_there_was_is_told_in_the_units_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:

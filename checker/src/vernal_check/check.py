@@ -88,7 +88,7 @@ def load(head: Header, file: Path, task_file: Path | None) -> task.Task:
         raise Unreadable("the certificate has no hash of its task")
     loaded = task.load(task_file, sha256, parameters(head.task.get("parameters", {})))
     recorded = [entry.get("sha256") for entry in entries(head.task.get("networks", []))]
-    if sorted(map(str, recorded)) != sorted(loaded.hashes):
+    if set(map(str, recorded)) != set(loaded.hashes):
         raise Rejected("the networks are not those that the certificate names")
     return loaded
 

@@ -303,6 +303,8 @@ class Parser:
                 label = token.text[1:-1].replace("''", "'")
             self.expect(":")
             cases.append((-label if minus and isinstance(label, Fraction) else label, self.expression()))
+        if len({label for label, _ in cases}) < len(cases):
+            raise Unreadable("match names a case twice")
         return Node("match", (subject, tuple(cases)))
 
 

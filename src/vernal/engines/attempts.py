@@ -14,6 +14,7 @@ from vernal.evidence.result import EngineAttempt, EngineFailure
 from vernal.interpret.numbers.memory_room import BEYOND, EXHAUSTED
 from vernal.logic.question import Question
 from vernal.logic.times import Time
+from vernal.model.thread_support import has_threads
 from vernal.run.budget import TIMEOUT, Budget
 from vernal.run.pauses import PausableWork
 
@@ -73,10 +74,10 @@ class Attempts:
         """What an engine knows within its part of the time, if that may be believed.
 
         One that `waits` when that is over goes on in its next turn. With several workers, or a journal, none does:
-        there the parts of its work that are done are kept anyway, or go on by themselves.
+        there the parts of its work that are done are kept anyway, or go on by themselves. Without threads none can.
         """
         begun, given = self.budget.elapsed, part.left
-        can_wait = waits and self.budget.workers == 1 and self.budget.journal is None
+        can_wait = waits and self.budget.workers == 1 and self.budget.journal is None and has_threads()
         known, cut_short = self._gone_on(engine, part) if can_wait else self._asked_anew(engine, part)
         if not isinstance(known, Open):
             return self._with_account(known, begun)

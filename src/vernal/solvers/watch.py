@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable
 
+from vernal.model.thread_support import has_threads
 from vernal.model.tick import idle
 
 OVERTIME = 0.5  # seconds a library may run beyond its own time limit before it is stopped
@@ -22,8 +23,11 @@ def watched(
 
     `tick` is called meanwhile. What it raises (a limit on memory, say) stops the library and is passed on, as is an
     interruption of the program (Ctrl-C). A library that does not return is left running in the
-    background: its results are not used.
+    background: its results are not used. Where there are no threads, the library's own limit has to do.
     """
+    if not has_threads():
+        work()
+        return True
     failure: list[BaseException] = []
 
     def guarded() -> None:
