@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from vernal.engines.check import NO_OPTIONS, Options, asked_of, question_of
 from vernal.engines.registry import engine_for
@@ -33,6 +34,8 @@ from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 
+DECISIONS_SHARE = 0.7  # of the time that is left, for other actions; the rest is for what could still be done
+PROSPECT_SHARE = 0.5  # of what is left then, for one position
 INEXACT = "the state is known within an enclosure only: that a path from one of its points fails says nothing"
 
 
@@ -66,7 +69,8 @@ def faults_of(path: BadPath, budget: Budget, engine: str = "auto", options: Opti
     questions.refuse()
     with one_blas_thread():
         asks = in_time(lambda: questions.asks, budget)
-        return questions.told(list(FairShares(asks, budget)))
+        decisions = questions.decided(list(FairShares(asks, budget.part(DECISIONS_SHARE))))
+        return Faults(path.task, path.formula, path.name, path.trace, decisions, questions.prospects())
 
 
 @dataclass(frozen=True)
@@ -121,10 +125,9 @@ class FaultQuestions:
 
     @cached_property
     def cases(self) -> list[FaultCase]:
-        """What is asked, in order; what is left of the claim is worked out before."""
+        """What is asked of decisions, in order; what is left of the claim is worked out before."""
         assert self.residuals
-        others = [one for t in reversed(self.positions) for one in self.others(t) if self.leads_on(one)]
-        return [*others, *(FaultCase(t) for t in reversed(range(len(self.path.trace))))]
+        return [one for t in reversed(self.positions) for one in self.others(t) if self.leads_on(one)]
 
     def others(self, position: int) -> list[FaultCase]:
         """All other actions at a position, agent by agent."""
@@ -176,18 +179,43 @@ class FaultQuestions:
 
     # What was found ---------------------------------------------------------------------------------------------------
 
-    def told(self, found: Sequence[Result]) -> Faults:
-        """The answers by position and agent, in the order of the path."""
-        answers, path = dict(zip(self.cases, found, strict=True)), self.path
-        hopes = [self._prospect(case.position, one) for case, one in answers.items() if case.agent is None]
-        decisions = tuple(self._decisions(answers))
-        return Faults(path.task, path.formula, path.name, path.trace, decisions, tuple(reversed(hopes)))
+    def prospects(self) -> tuple[Prospect, ...]:
+        """What could still be done at each position: where it is lost, so are all that follow, and hope goes back.
 
-    def _prospect(self, position: int, answer: Result) -> Prospect:
+        So a few positions are asked about, in the middle of those that are left.
+        """
+        count, found = len(self.path.trace), dict[int, Prospect]()
+        first, last = 0, count - 1  # between them nothing is known
+        while first <= last:
+            asked = [position for position in range(first, last + 1) if position not in found]
+            if not asked:
+                break
+            middle = asked[len(asked) // 2]
+            found[middle] = self._prospect(middle)
+            if found[middle].effect is Effect.KEPT:
+                first = middle + 1
+            elif found[middle].effect is Effect.BROKEN:
+                last = middle - 1
+        kept = [found.get(position) or self._going_on(position) for position in range(first)]
+        lost = [found.get(position) or Prospect(position, Effect.BROKEN) for position in range(last + 1, count)]
+        return (*kept, *(found[position] for position in range(first, last + 1)), *lost)
+
+    def _going_on(self, position: int) -> Prospect:
+        """Before a position with hope there is hope, too: by what was done."""
+        return Prospect(position, Effect.KEPT, self._taken(self.path.trace.steps[position].actions))
+
+    def _prospect(self, position: int) -> Prospect:
         """What is known of the negation, the other way round; a path that violates it shows what to do first."""
+        answer = self.ask(FaultCase(position), self.budget.part(PROSPECT_SHARE))
         first = answer.trace.steps[0].actions if answer.verdict is VIOLATED else {}
-        actions = {name: int(first[name]) for name in deciders(self.system) if name in first}
-        return Prospect(position, HOPES[answer.verdict], actions, answer.reason)
+        return Prospect(position, HOPES[answer.verdict], self._taken(first), answer.reason)
+
+    def _taken(self, actions: Mapping[str, Any]) -> dict[str, int]:
+        return {name: int(actions[name]) for name in deciders(self.system) if name in actions}
+
+    def decided(self, found: Sequence[Result]) -> tuple[AgentDecision, ...]:
+        """The answers by position and agent, in the order of the path."""
+        return tuple(self._decisions(dict(zip(self.cases, found, strict=True))))
 
     def _decisions(self, answers: Mapping[FaultCase, Result]) -> Iterator[AgentDecision]:
         for position in self.positions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vernal.errors import NameUnknown, nearest
@@ -41,6 +41,14 @@ class ProcessEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class TransientValue:
+    """What a transient variable is at a location."""
+
+    here: Expr  # that the automaton is there
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
     """An automaton: its place (None where it has one location only), its own variables, its edges."""
 
@@ -50,6 +58,7 @@ class Process:
     variables: Mapping[str, DeclaredVariable]  # by the name in the file
     edges: tuple[ProcessEdge, ...]
     restriction: Expr  # on its initial states
+    transients: Mapping[str, tuple[TransientValue, ...]] = field(default_factory=dict)  # by the transient variable
 
     @property
     def declared(self) -> tuple[DeclaredVariable, ...]:
@@ -96,28 +105,49 @@ class Surroundings:
     constants: Names
     variables: Mapping[str, DeclaredVariable]
     taken: frozenset[str]  # names of the state that other automata have
+    transients: Mapping[str, Const]  # variables that are no part of the state
 
 
 def read_process(entry: JsonEntry, around: Surroundings) -> Process:
     """One automaton of a model."""
     name = entry.text("name")
-    taken = {*around.taken, *around.variables, *around.constants}
+    taken = {*around.taken, *around.variables, *around.constants, *around.transients}
     own = _own_variables(entry, name, around, taken)
     locations = _locations(entry)
     taken.update(declared.variable.name for declared in own.values())
     place = _place(entry, name, locations, taken)
     variables = {**around.variables, **own}
     names = {**around.constants, **{key: declared.variable.var for key, declared in variables.items()}}
-    reader = EdgeReader(locations, place, variables, names, around.actions)
+    reader = EdgeReader(locations, place, variables, names, around.actions, frozenset(around.transients) - own.keys())
     edges = tuple(reader.read(edge) for edge in entry.items("edges"))
+    transients = _transient_values(entry, place, names, around.transients)
     restriction = entry.get("restrict-initial")
     kept = TRUE if restriction is None else read_condition(restriction, names)
-    return Process(name, place, locations, own, edges, kept)
+    return Process(name, place, locations, own, edges, kept, transients)
+
+
+def _transient_values(
+    entry: JsonEntry, place: DeclaredVariable | None, names: Names, known: Mapping[str, Const]
+) -> dict[str, tuple[TransientValue, ...]]:
+    """What transient variables are at the locations of an automaton, by name."""
+    found: dict[str, tuple[TransientValue, ...]] = {}
+    for index, location in enumerate(entry.items("locations")):
+        given: set[str] = set()
+        for item in location.items("transient-values"):
+            name = item.text("ref")
+            if name not in known:
+                raise item["ref"].error(f"there is no transient variable {name!r}{nearest(name, known)}", NameUnknown)
+            if name in given:
+                item.refuse(f"{name!r} is given two values at once")
+            given.add(name)
+            value = read_expression(item["value"], names, known[name].sort)
+            found[name] = (*found.get(name, ()), TransientValue(at_location(place, index), value))
+    return found
 
 
 def _own_variables(entry: JsonEntry, name: str, around: Surroundings, taken: set[str]) -> dict[str, DeclaredVariable]:
     """Local variables; one whose name is taken elsewhere is called `automaton.name` in the system."""
-    own = read_variables(entry, {**around.constants, **_as_names(around.variables)})
+    own = read_variables(entry, {**around.constants, **around.transients, **_as_names(around.variables)})
     renamed = {key: free_name(f"{name}.{key}" if key in taken else key, taken - {key}) for key in own}
     return {key: replace(one, variable=replace(one.variable, name=renamed[key])) for key, one in own.items()}
 
@@ -129,8 +159,8 @@ def _as_names(variables: Mapping[str, DeclaredVariable]) -> dict[str, Expr]:
 def _locations(entry: JsonEntry) -> tuple[str, ...]:
     found: list[str] = []
     for location in entry.items("locations"):
-        if location.get("time-progress") is not None or location.items("transient-values"):
-            location.refuse("time progress and transient values of locations are not supported")
+        if location.get("time-progress") is not None:
+            location.refuse("time progress of locations is not supported")
         name = location.text("name")
         if name in found:
             location.refuse(f"the location {name!r} is declared twice")
@@ -161,6 +191,7 @@ class EdgeReader:
     variables: Mapping[str, DeclaredVariable]
     names: Names
     actions: frozenset[str]
+    transients: frozenset[str]  # which are given values for the moment of an edge, and no state has these
 
     def read(self, entry: JsonEntry) -> ProcessEdge:
         action = entry.get("action")
@@ -190,6 +221,8 @@ class EdgeReader:
             variable = self.place.variable
             updates[variable.name] = Const((), variable.sort, (), (Fraction(target),))
         for assignment in entry.items("assignments"):
+            if assignment["ref"].value in self.transients:
+                continue
             variable = self._assigned(assignment)
             if variable.name in updates:
                 assignment.refuse(f"{variable.name!r} is assigned twice at once")

@@ -11,12 +11,18 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
-from vernal.formats.jani.declarations import ConstantValues, DeclaredVariable, read_constants, read_variables
+from vernal.formats.jani.declarations import (
+    ConstantValues,
+    DeclaredVariable,
+    read_constants,
+    read_transients,
+    read_variables,
+)
 from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.formats.jani.expressions import Names, read_condition
 from vernal.model import build
@@ -69,6 +75,7 @@ class PlanningModel:
     outcomes: tuple[Outcome, ...]
     restriction: Expr  # on initial states
     entry: JsonEntry
+    transients: Names  # what transient variables are, as functions of the state
 
     @property
     def state(self) -> tuple[DeclaredVariable, ...]:
@@ -79,7 +86,8 @@ class PlanningModel:
     @property
     def names(self) -> Names:
         """What conditions about the model may name: constants and variables, under their names in the system."""
-        return {**self.constants, **{declared.variable.name: declared.variable.var for declared in self.state}}
+        state = {declared.variable.name: declared.variable.var for declared in self.state}
+        return {**self.constants, **self.transients, **state}
 
     def process(self, entry: JsonEntry, name: str) -> Process:
         for process in self.processes:
@@ -96,25 +104,35 @@ def read_model(model: JsonEntry, given: ConstantValues, tick: Tick = idle) -> Pl
     if model["type"].value not in KINDS:
         model["type"].refuse(f"models of type {shown(model['type'].value)} are not supported; supported: lts, mdp")
     constants = read_constants(model, given)
-    variables = read_variables(model, constants)
+    variables = read_variables(model, constants, transient=True)
+    transients = read_transients(model, {**constants, **{name: one.variable.var for name, one in variables.items()}})
     actions = tuple(item.text("name") for item in model.items("actions"))
     system = model["system"]
-    processes = _processes(model, system, frozenset(actions), constants, variables)
+    around = Surroundings(frozenset(actions), constants, variables, frozenset(), transients)
+    processes = _processes(model, system, around)
     outcomes = tuple(_ticking(_outcomes(system, processes, frozenset(actions)), tick))
     names = {**constants, **{name: declared.variable.var for name, declared in variables.items()}}
     restriction = model.get("restrict-initial")
     kept = TRUE if restriction is None else read_condition(restriction, names)
     whole = build.conj(kept, *(process.restriction for process in processes))
-    return PlanningModel(model.text("name"), constants, variables, processes, actions, outcomes, whole, model)
+    seen = {name: _transient(name, value, processes, model) for name, value in transients.items()}
+    return PlanningModel(model.text("name"), constants, variables, processes, actions, outcomes, whole, model, seen)
 
 
-def _processes(
-    model: JsonEntry,
-    system: JsonEntry,
-    actions: frozenset[str],
-    constants: Names,
-    variables: dict[str, DeclaredVariable],
-) -> tuple[Process, ...]:
+def _transient(name: str, default: Const, processes: Sequence[Process], model: JsonEntry) -> Expr:
+    """What a transient variable is: what a location says where an automaton is there, else its initial value."""
+    givers = [process for process in processes if name in process.transients]
+    if len(givers) > 1:
+        both = " and ".join(repr(process.name) for process in givers[:2])
+        model["automata"].refuse(f"the automata {both} both give {name!r} values, which is not supported")
+    value: Expr = default
+    for process in givers:
+        for given in process.transients[name]:
+            value = build.if_(given.here, given.value, value)
+    return value
+
+
+def _processes(model: JsonEntry, system: JsonEntry, around: Surroundings) -> tuple[Process, ...]:
     entries = {entry.text("name"): entry for entry in model.items("automata")}
     found: dict[str, Process] = {}
     for element in system["elements"].items():
@@ -126,7 +144,7 @@ def _processes(
         if element.items("input-enable"):
             element.refuse("input-enable is not supported")
         taken = frozenset(declared.variable.name for process in found.values() for declared in process.declared)
-        found[name] = read_process(entries[name], Surroundings(actions, constants, variables, taken))
+        found[name] = read_process(entries[name], replace(around, taken=taken))
     return tuple(found.values())
 
 

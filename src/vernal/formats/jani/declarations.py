@@ -90,15 +90,36 @@ def _constant_sort(entry: JsonEntry) -> Sort:
 # Variables ------------------------------------------------------------------------------------------------------------
 
 
-def read_variables(owner: JsonEntry, names: Names) -> dict[str, DeclaredVariable]:
-    """The variables of a model or of an automaton."""
+def read_transients(model: JsonEntry, names: Names) -> dict[str, Const]:
+    """The transient variables of a model, which are no part of its state: the value that each has by itself."""
+    found: dict[str, Const] = {}
+    for entry in model.items("variables"):
+        if not entry.flag("transient"):
+            continue
+        name = entry.text("name")
+        if name in found or name in names:
+            entry.refuse(f"the name {name!r} is declared twice")
+        if entry.get("initial-value") is None:
+            entry.refuse(
+                f"the transient variable {name!r} needs an initial-value, which it has wherever nothing else is said"
+            )
+        sort = _constant_sort(entry["type"])
+        value = read_constant(entry["initial-value"], names, sort)
+        found[name] = Const((), sort, (), value.values)
+    return found
+
+
+def read_variables(owner: JsonEntry, names: Names, *, transient: bool = False) -> dict[str, DeclaredVariable]:
+    """The variables of a model or of an automaton; those that are transient are left out, if it may have any."""
     found: dict[str, DeclaredVariable] = {}
     for entry in owner.items("variables"):
         name = entry.text("name")
         if name in found or name in names:
             entry.refuse(f"the name {name!r} is declared twice")
         if entry.flag("transient"):
-            entry.refuse(f"the variable {name!r} is transient, which is not supported")
+            if transient:
+                continue
+            entry.refuse(f"the variable {name!r} of an automaton is transient, which only those of the model may be")
         variable = _variable(entry["type"], name, names)
         found[name] = DeclaredVariable(variable, _initial(entry.get("initial-value"), variable, names))
     return found
