@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmarks.forever.linear import stable_loop, task_of
@@ -12,12 +13,15 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.judgement import Judgement
 from vernal.evidence.recheck import recheck
 from vernal.evidence.result import HOLDS, UNKNOWN, Result
+from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
 from vernal.logic.question import Question
 from vernal.model import build as b
 from vernal.model.expr import Expr
 from vernal.sets.cells.admissible import NAME
 from vernal.sets.cells.claim_rows import margins
+from vernal.sets.cells.kinks import taken_apart
 
 HEAD_OF_TURN = """
 [state]
@@ -38,6 +42,7 @@ KINDS = {  # two components that no box holds, and one beside them
     "a constant": 'x = "0.9*(0.6*x - 0.8*y) + p"\ny = "0.9*(0.8*x + 0.6*y)"\np = "p"',
     "a square": 'x = "0.9*(0.6*x - 0.8*y) + 0.02*x^2"\ny = "0.9*(0.8*x + 0.6*y)"\np = "p / 2"',
     "a limit that is not met": 'x = "clip(0.9*(0.6*x - 0.8*y), -3, 3)"\ny = "0.9*(0.8*x + 0.6*y)"\np = "p / 2"',
+    "a limit that is met": 'x = "x + 0.1*y"\ny = "y + 0.1*clip(-1.5*x - 2*y, -1, 1)"\np = "p / 2"',
 }
 
 
@@ -90,3 +95,16 @@ x, y = b.var("x"), b.var("y")
 )
 def test_a_convex_condition_is_taken_apart(condition: Expr, count: int) -> None:
     assert len(margins(condition)) == count
+
+
+@pytest.mark.parametrize("written", ["min(x, y, 1)", "max(x, y, -1)", "abs(x) - y", "relu(x - y)", "clip(x, -0.5, y)"])
+def test_kinks_written_as_comparisons_have_the_same_values(written: str) -> None:
+    task = read(HEAD_OF_TURN + f'x = "{written}"\ny = "y"\np = "p"')
+    step = task.system.step
+    before = [step.next_state[0]]
+    after = taken_apart(before)
+    assert after is not None
+    points = np.random.default_rng(0).uniform(-2, 2, (3, 200))
+    inputs: dict[Expr, Floats] = dict(zip(step.inputs, points, strict=True))
+    (one,), (other,) = concrete.evaluate(before, inputs), concrete.evaluate(after, inputs)
+    assert np.array_equal(one, other)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -54,6 +55,7 @@ METHOD_SECONDS = (5.0, 30.0)  # at most, for each method first, and once more fo
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 REGIONS = (1.5, 3.0)  # widths of what runs reach, over which a step that is not affine is taken for a line
+KEPT = (1.0, 0.6, 0.35)  # shares of a feedback that has limits: 1 where they are never met
 CONTRACTIONS = (0.02, 0.004, 0.0005)  # shares of the room that each step leaves: many rows are needed with few
 NOT_SAFETY = (
     "not supported by this engine: an invariant proves that something is kept (G p, AG p, p W q, p R q, with p and q "
@@ -69,6 +71,7 @@ class Proposal:
     method: str
     cells: TemplateSets
     parts: TemplateSets | None = None  # boxes that make up the cells, where these are joined ones
+    certifier: Certifier | None = None  # another than that of all proposals
 
 
 Proposer = Callable[[], Iterator[Proposal]]
@@ -170,11 +173,14 @@ class InvariantSearch:
     def _methods(self) -> Iterator[Proposer]:
         """Ways to propose, cheap ones first."""
         yield partial(self._widened, self.box, 0)
-        if self.dynamics.numbers:
+        bends, several = self.dynamics.bends, len(self.dynamics.numbers) > 1  # of one number every set is a box
+        if several and not bends:
             yield self._admissible
-        if self.dynamics.bends:
+        if bends:
             yield partial(self._widened, self.box, FEW_HALVINGS)
         yield partial(self._of_levels, self.box)
+        if several and bends:
+            yield self._admissible
         templates = list(candidates(self.dynamics, self.samples))
         for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
             for template in templates:
@@ -214,13 +220,20 @@ class InvariantSearch:
         self._tell(PULLED_BACK)
         self.images.halvings = 0
         start = self._start(self.box)
-        for reach in REGIONS if self.dynamics.bends else REGIONS[:1]:
+        images = Images(self.dynamics.apart())
+        certifier = Certifier(images.dynamics, images)
+        for kept, reach, share in self._efforts():
             region, centre = self.samples.region(start, reach)
-            for share in CONTRACTIONS:
-                try:
-                    yield Proposal(PULLED_BACK, Admissible(self.images, start, region, centre, share).cells())
-                except NoSuchSet:
-                    continue
+            try:
+                cells = Admissible(images, start, region, centre, share, kept).cells()
+            except NoSuchSet:
+                continue
+            yield Proposal(PULLED_BACK, cells, certifier=certifier)
+
+    def _efforts(self) -> Iterable[tuple[float, float, float]]:
+        """Shares of a limited feedback, widths of a region, and shares of the room that each step leaves."""
+        bends = self.dynamics.bends
+        return product(KEPT if bends else KEPT[:1], REGIONS if bends else REGIONS[:1], CONTRACTIONS)
 
     def _tell(self, method: str) -> None:
         self.tried.append(method)
@@ -318,8 +331,9 @@ class InvariantSearch:
             whole = as_they_are(cells)
             proven = self.certifier.proves_joined(whole, proposal.parts, prefix)
             return self._proof(proposal.method, whole, prefix) if proven else None
+        certifier = proposal.certifier or self.certifier
         for rounded in self._roundings(cells):
-            if self.certifier.proves(rounded, prefix):
+            if certifier.proves(rounded, prefix):
                 return self._proof(proposal.method, rounded, prefix)
         return None
 

@@ -29,7 +29,8 @@ from vernal.sets.cells.templates import turning_planes
 
 NAME = "rows of the claim pulled back"
 MAX_DEPTH = 300  # steps that a row is pulled back
-MAX_ROWS = 1500  # of one set
+MAX_CASES = 16  # of a step, through each of which a row is pulled back
+MAX_ROWS = 800  # of one set
 ROW_BITS = 30  # of a coefficient, in proportion to the largest of its row
 REACH_STEPS = 300  # over which the most that a row comes to is looked for
 OWN_ROOM = 2.0  # times what is reached, for rows that no claim asks for
@@ -60,9 +61,29 @@ class RowSet:
         found = minimise(-row, np.array(self.rows), np.array(self.ends), [(None, None)] * self.size)
         return np.inf if found is None else float(row @ found.point)
 
+    def most_in(self, row: Floats, case: RegionCase) -> float:
+        """The same of the part of the set in a case; where the solver finds no point there is none."""
+        rows, ends = np.vstack([*self.rows, case.rows]), np.hstack([self.ends, case.ends])
+        found = minimise(-row, rows, ends, list(zip(case.low.tolist(), case.high.tolist(), strict=True)))
+        return -np.inf if found is None else float(row @ found.point)
+
     def add(self, row: Floats, end: float) -> None:
         self.rows.append(row)
         self.ends.append(end)
+
+
+@dataclass(frozen=True)
+class RegionCase:
+    """A part of the region in which decisions are made: a box, and the rows that these say."""
+
+    low: Floats
+    high: Floats
+    rows: Floats
+    ends: Floats
+
+    def holds(self, point: Floats) -> bool:
+        inside = (self.low <= point).all() and (point <= self.high).all()
+        return bool(inside and (self.rows @ point <= self.ends).all())
 
 
 class RegionForms:
@@ -71,11 +92,16 @@ class RegionForms:
     def __init__(self, images: Images, region: TemplateSets) -> None:
         view = images.dynamics
         self.images, self.region = images, region
-        parts, linear = images.divided(region, [view.guard, *view.next_numbers, *view.next_labels])
-        guard = linear.value(view.guard)
+        self.parts, self.linear = images.divided(region, list(view.roots))
+        guard = self.linear.value(view.guard)
         assert isinstance(guard, Truth)
-        self.parts, self.linear = parts, linear
-        self.possible = np.flatnonzero(np.broadcast_to(guard.may, (len(parts),)))
+        self.possible = np.flatnonzero(np.broadcast_to(guard.may, (len(self.parts),)))
+        self.cases = [self._case(part) for part in self.possible.tolist()]
+
+    def _case(self, part: int) -> RegionCase:
+        parts = self.parts
+        said = np.isfinite(parts.ends[part]) & parts.rows[part].any(axis=1)
+        return RegionCase(parts.low[part], parts.high[part], parts.rows[part][said], parts.ends[part][said])
 
     def after(self, rows: Floats) -> LinearForm:
         """Upper bounds of sums of the next numbers, in every case in which a step is possible."""
@@ -92,12 +118,20 @@ class RegionForms:
 class Admissible:
     """Admissible sets of one loop in a region; each step leaves a share of the room to the centre unused."""
 
-    def __init__(self, images: Images, start: TemplateSets, region: TemplateSets, centre: Floats, share: float) -> None:
+    def __init__(
+        self, images: Images, start: TemplateSets, region: TemplateSets, centre: Floats, share: float, kept: float = 1.0
+    ) -> None:
         self.dynamics: WatchedLoop = images.dynamics
         self.images, self.start, self.region, self.centre, self.share = images, start, region, centre, share
+        self.kept = kept
         self.forms = RegionForms(images, region)
+        if len(self.forms.cases) > MAX_CASES:
+            raise NoSuchSet
         n = region.template.size
-        slopes, rest = (part.mean(axis=0) for part in self.forms.after(np.vstack([np.eye(n), -np.eye(n)])))
+        central = [number for number, case in enumerate(self.forms.cases) if case.holds(centre)]
+        self.central = central[0] if len(central) == 1 else None
+        both = self.forms.after(np.vstack([np.eye(n), -np.eye(n)]))
+        slopes, rest = (part[central or slice(None)].mean(axis=0) for part in both)
         self.slopes = 0.5 * (slopes[:n] - slopes[n:])  # the loop, as a line with an offset that varies
         self.offset, self.spread = 0.5 * (rest[:n] - rest[n:]), 0.5 * (rest[:n] + rest[n:])
         self.found = RowSet(n)
@@ -133,7 +167,16 @@ class Admissible:
                 (-slope, end - CLAIM_ROOM * (end + float(slope @ self.centre)))
                 for slope, end in zip(slopes.reshape(-1, self.found.size), ends.ravel().tolist(), strict=True)
             ]
-        return rows + (self._sides() if self.dynamics.bends else [])
+        return rows + (self._sides() + self._central_sides() if self.dynamics.bends else [])
+
+    def _central_sides(self) -> list[BoundedRow]:
+        """The sides of the case that the centre is in, further out by how little of it is to be stayed in."""
+        if self.central is None:
+            return []
+        case = self.forms.cases[self.central]
+        here = (case.rows @ self.centre).tolist()
+        ends = zip(case.rows, here, case.ends.tolist(), strict=True)
+        return [(row, at + (1 - CLAIM_ROOM) * (end - at) / self.kept) for row, at, end in ends]
 
     def _sides(self) -> list[BoundedRow]:
         low, high = self.region.ranges()
@@ -171,41 +214,59 @@ class Admissible:
 
     def _close(self, waiting: Sequence[BoundedRow]) -> None:
         """Add rows and what they were before, step by step, until all that is left follows from those at hand."""
+        fresh = [added for row, end in waiting if (added := self._added(row, end)) is not None]
         for _ in range(MAX_DEPTH):
-            fresh = [(row, end) for row, end in waiting if self._is_new(row, end)]
             if not fresh:
                 return
-            waiting = self._before(fresh)
+            fresh = self._before(fresh)
         raise NoSuchSet
 
-    def _is_new(self, row: Floats, end: float) -> bool:
-        """Whether a row cuts the set, and was added to it; every initial state has to keep it."""
+    def _added(self, row: Floats, end: float, cuts: bool = False) -> BoundedRow | None:
+        """The row, if it cuts the set (or is known to), and then added to it; every initial state has to keep it."""
         self.dynamics.tick()
         row, end = _short(row, end)
         if not np.isfinite(end) or not np.isfinite(row).all() or len(self.found.rows) >= MAX_ROWS:
             raise NoSuchSet
-        if not row.any() and end >= 0:
-            return False
-        if self.found.most(row) <= end:
-            return False
-        low, high = self.start.ranges()
-        if (box_maximum(row[None], np.zeros(1), low, high) > end).any():
+        if (not row.any() and end >= 0) or (not cuts and self.found.most(row) <= end):
+            return None
+        if self._slack(row, end) < 0:
             raise NoSuchSet
         self.found.add(row, end)
-        return True
+        return row, end
+
+    def _slack(self, row: Floats, end: float) -> float:
+        """How far the initial states are inside a row."""
+        low, high = self.start.ranges()
+        return end - float(box_maximum(row[None], np.zeros(1), low, high).max())
 
     def _before(self, rows: Sequence[BoundedRow]) -> list[BoundedRow]:
-        """What the rows were one step before, with some of the room to the centre taken away."""
+        """What the rows were one step before, as far as that is new; some of the room to the centre is taken away."""
         slopes, rest = self.forms.after(np.array([row for row, _ in rows]))
-        made = []
+        found = []
         for number, (row, end) in enumerate(rows):
             room = end - float(row @ self.centre)
             if room <= 0:
                 raise NoSuchSet
-            made += [
-                (slope[number], end - own[number] - self.share * room) for slope, own in zip(slopes, rest, strict=True)
-            ]
-        return made
+            most = end - self.share * room
+            found += [self._in_case(place, slopes[:, number], rest[:, number], most) for place in range(len(rest))]
+        return [added for added in found if added is not None]
+
+    def _in_case(self, place: int, slopes: Floats, rest: Floats, end: float) -> BoundedRow | None:
+        """What a row was before in one case, if it does not follow there from what is known.
+
+        Beside the case that the centre is in, a limit is met, and a limited feedback is at least a share `kept` of one
+        without a limit, as far out as the set goes (T. Hu and Z. Lin, 2001). The row is pulled back through that.
+        """
+        row, most = slopes[place], end - float(rest[place])
+        if not self.dynamics.bends or len(self.forms.cases) == 1:
+            return self._added(row, most)
+        self.dynamics.tick()
+        if not np.isfinite(row).all() or (self.found.rows and self.found.most_in(row, self.forms.cases[place]) <= most):
+            return None
+        if self.central is None or place == self.central:
+            return self._added(row, most, cuts=True)
+        mixed = self.kept * slopes[self.central] + (1 - self.kept) * row
+        return self._added(mixed, end - float(rest[self.central]))
 
     def _open_sides(self) -> list[BoundedRow]:
         """Rows for the sides on which the set has no end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from vernal.model.graph import order, variables
 from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
 from vernal.model.tick import Tick
+from vernal.sets.cells.kinks import taken_apart
 
 AFFINE = (e.Var, e.Const, e.Add, e.Neg, e.Affine, e.Gather, e.Concat, e.Between, e.Choose)
 
@@ -32,6 +33,12 @@ class WatchedLoop:
     system: System
     safety: SafetyClaim
     tick: Tick
+    rewritten: Mapping[Expr, Expr] | None = None  # next values, where others that are equal stand for those of the step
+
+    def apart(self) -> WatchedLoop:
+        """The same loop with its kinks as comparisons; itself where that would not help."""
+        opened = taken_apart(list(self.after.values()))
+        return self if opened is None else replace(self, rewritten=dict(zip(self.after, opened, strict=True)))
 
     @cached_property
     def closed(self) -> tuple[Expr, Expr]:
@@ -49,6 +56,8 @@ class WatchedLoop:
     @cached_property
     def after(self) -> Mapping[Expr, Expr]:
         """The next value of every variable."""
+        if self.rewritten is not None:
+            return self.rewritten
         step = self.system.step
         return dict(zip(step.inputs, (*step.next_state, *step.next_memory), strict=True))
 
@@ -91,10 +100,15 @@ class WatchedLoop:
         """The next value of each label."""
         return tuple(self.after[var] for var, _ in self.labels)
 
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        """All that a step evaluates."""
+        return self.guard, *self.next_numbers, *self.next_labels
+
     @cached_property
     def bends(self) -> bool:
         """Whether a step is not affine: then images of smaller cells are tighter."""
-        moves = order([self.guard, *self.next_numbers, *self.next_labels])
+        moves = order(self.roots)
         return any(not isinstance(node, AFFINE) and not _is_scaled(node) for node in moves)
 
     def stacked(self, rows: Floats) -> Expr:
