@@ -79,6 +79,7 @@ def task(columns: int, rows: int) -> str:
 
 
 TEMPLATE = """\
+#:schema ../task.schema.json
 # A vacuum robot on {columns} by {rows} cells, each dirty or clean; written by make.py.
 vernal = 1
 name = "vacuum"

@@ -26,6 +26,8 @@ COMMANDS = (
     "faults",
     "simulate",
     "explain",
+    "compare",
+    "draft",
     "convert",
     "solvers",
     "schema",

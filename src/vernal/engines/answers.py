@@ -30,11 +30,13 @@ from vernal.logic.claim import Claim
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
 from vernal.logic.times import Time
+from vernal.model.held_loop import loop_of
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.declared_ranges import range_notes
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
+ACTS_ONCE = "{} acts at time 0 only: its period is longer than the claim looks"
 NOTE_SECONDS = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
 WEAKER_SECONDS = 1.0  # at most, for what is proven of a claim that stays open
 WEAKER_SHARE = 0.25  # of the time it took so far, at most, for the same
@@ -138,7 +140,16 @@ def _vacuous(question: Question, budget: Budget) -> list[str]:
 
 def _range_notes(question: Question, path: Trace | None, budget: Budget, seen: SeenStates | None) -> Sequence[str]:
     """Which declared ranges may be left; those of a flow are its region, and how far a verdict reaches says it."""
-    return [] if question.time is not Time.STEPS else range_notes(question, path, budget, seen)
+    return _period_notes(question) if question.time is not Time.STEPS else range_notes(question, path, budget, seen)
+
+
+def _period_notes(question: Question) -> list[str]:
+    """Which agents of a loop that samples act once only, as far as a claim looks."""
+    loop, claim = loop_of(question.model), question.claim
+    if loop is None or loop.grid is None or (question.time is Time.SAMPLES and claim.horizon is None):
+        return []
+    last = claim.last_time if claim.horizon is None else claim.horizon * loop.grid
+    return [ACTS_ONCE.format(one.name) for one in loop.agents if one.every is not None and one.every > last > 0]
 
 
 def reach(claim: Claim, proof: Proof) -> Reach:

@@ -28,7 +28,7 @@ from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, 
 from vernal.model.flow import rate_problem, region_problem
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
-from vernal.model.motion import Sampled, Step, common_period
+from vernal.model.motion import Sampled, Step, common_period, grid_problem
 from vernal.model.network import Network
 from vernal.model.numbers import as_written
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
@@ -329,6 +329,9 @@ def _periods(agents: Sequence[Agent], every: Fraction | None) -> tuple[tuple[Age
         )
     if any(period <= 0 for period in [*periods, *([] if every is None else [every])]):
         raise TypeClash("a period is a positive number of seconds")
+    uneven = grid_problem([*periods, *([] if every is None else [every])])
+    if uneven is not None:
+        raise TypeClash(uneven)
     for one in timed:
         _refuse_delay(one)
     return timed, common_period(periods) if every is None else every

@@ -113,3 +113,14 @@ def common_period(periods: Iterable[Fraction]) -> Fraction:
     """The longest period of which all these are multiples."""
     given = list(periods)
     return Fraction(gcd(*(one.numerator for one in given)), lcm(*(one.denominator for one in given)))
+
+
+MAX_INSTANTS = 10_000  # of the grid in the longest period, at most
+
+
+def grid_problem(periods: Iterable[Fraction]) -> str | None:
+    """Why periods have no grid that is practical, if they have none."""
+    given = list(periods)
+    if not given or max(given) / common_period(given) <= MAX_INSTANTS:
+        return None
+    return f"the periods have no common grid that is practical: it has more than {MAX_INSTANTS:,} instants in one"

@@ -168,6 +168,26 @@ def test_a_reach_of_no_period_is_refused(steps: int) -> None:
         vn.reach(LOOPS["decay"]().system, steps=steps)
 
 
+def test_a_period_longer_than_a_claim_looks_is_noted() -> None:
+    system = LOOPS["decay"]().system
+    (note,) = vn.check(system, "G[0, 0.05] (x <= 3)", engine="flowpipe").notes
+    assert "u acts at time 0 only" in note
+    assert not vn.check(system, "G[0, 0.1] (x <= 3)", engine="flowpipe").notes
+    (note,) = vn.check(system, "G[0, 0.05] (x <= 1.5)", engine="falsify").notes
+    assert "u acts at time 0 only" in note
+
+
+def test_periods_have_a_grid_that_is_practical() -> None:
+    agent = vn.agent(ECHO, observe=lambda s: [s.x], act="raw", every="0.001")
+    with pytest.raises(InputError, match="more than 10,000 instants"):
+        vn.System(
+            state={"x": vn.real(0, 3)},
+            init={"x": 1},
+            rates=lambda s: {"x": s.a},
+            agents={"a": agent, "b": vn.agent(ECHO, observe=lambda s: [s.x], act="raw", every="100.0001")},
+        )
+
+
 def test_the_boat_keeps_its_course(tmp_path: Path) -> None:
     task = vn.load(ROOT / "examples" / "boat" / "boat.toml")
     results = vn.check(task, timeout=120)

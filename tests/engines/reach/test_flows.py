@@ -143,7 +143,8 @@ def outside(sets: ReachableSets, runs: int = 1000, seed: int = 1) -> list[str]:
     if sets.timed.left is not None:
         last = np.array([made.times[length - 1] for length in made.lengths])
         found += ["after the last has left"] if (last > sets.timed.left + 1e-6).any() else []
-    if (made.times[made.lengths - 1] < min(sets.timed.inside_until, made.times[-2])).any():
+    ended = made.lengths[made.lengths < len(made.times)]  # outside from that position on
+    if (made.times[ended] <= sets.timed.inside_until).any():
         found.append("until when all are inside")
     return found
 

@@ -114,6 +114,8 @@ WRONG = [
     Wrong("a real without a range", '"real [-4, 4]"', '"real"', "6:5", ("has no range",)),
     Wrong("a signal that is seen", '"x + between', '"wind + between', "17:9", ("wind",)),
     Wrong("predicates", 'name = "tank"', 'name = "tank"\npredicates = ["x > 0"]', "3:1", ("a flow takes none",)),
+    Wrong("a grid too fine", "every = 0.5", "every = 1000.0001", "20:2", ("more than 10,000 instants",)),
+    Wrong("a jump of nothing", 'n = "n + 1"', 'm = "n + 1"', "19:1", ("no state variable 'm'",)),
     Wrong("steps", '"samples"', '"steps"', "30:48", ("seconds or samples",)),
     Wrong("a fraction of a sample", "G[0, 4] (n", "G[0, 0.5] (n", "30:27", ("fractional",)),
     Wrong("for ever", "G[0, 1] (x", "G (x", "29:8", ("last time",)),

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import failing_trajectory
+from vernal.engines.flow.recurrence import RecurrentSet
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.samples import SampleSearch, refusal
 from vernal.engines.flow.template import chosen
@@ -70,6 +72,8 @@ class DirectFlowpipe:
         """A proof by a flowpipe, or how far one reaches."""
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
+        if question.time is Time.SAMPLES and question.claim.horizon is None:
+            return RecurrentSet(question, self.name, self.whole, budget).run()
         if question.time is Time.SAMPLES:
             return SampleSearch(question, self.name, budget).run()
         if self.options == FlowpipeOptions() and (budget.journal is not None or budget.workers > 1):
@@ -94,15 +98,7 @@ class DirectFlowpipe:
         rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
         if rounds.is_too_large:
             raise Stopped(TOO_LARGE.format(len(flow.state)))
-        boxes = start_boxes(flow)
-        while rounds.number < MAX_ROUNDS:
-            found = list(rounds.follow(boxes))
-            yield FoundPipe(rounds.pipe(found))
-            before = len(boxes)
-            rounds.adapt(found, stagnates=True)
-            boxes = cut(flow, boxes, np.concatenate([part.influence for part in found])) if found else boxes
-            if not before < len(boxes) <= asked.parts:
-                return
+        yield from DividedPipes(flow, rounds, asked.parts, MAX_ROUNDS).found()
 
 
 def _problem(flow: Model, horizon: float) -> str | None:

@@ -10,10 +10,11 @@ from math import inf
 
 import numpy as np
 
+from vernal.engines.flow.recurrence import endless_problem
 from vernal.engines.refusals import OF_SOME_SAMPLES
 from vernal.errors import Stopped
 from vernal.evidence.belief import OF_STATES
-from vernal.evidence.knowledge import UNBOUNDED, Known, Open, Proof
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.integration import Pace
 from vernal.interpret.flow.steps import TaylorStepper
@@ -49,7 +50,7 @@ def refusal(question: Question) -> str | None:
     if claim.linear is None:
         return OF_STATES
     if claim.horizon is None:
-        return UNBOUNDED
+        return endless_problem(question)
     if claim.horizon > MAX_SAMPLES:
         return f"a horizon of {claim.horizon:,} samples is too long; at most {MAX_SAMPLES:,} are followed"
     return None

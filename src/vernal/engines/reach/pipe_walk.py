@@ -38,7 +38,7 @@ from vernal.simulate.starts import NoInitialState
 from vernal.simulate.trajectories import column, simulate_flow
 
 SPANS, MAX_SPANS = 20, 10_000  # of time, where nobody says how many, and at most
-MAX_INITIAL_PARTS = 64  # of the initial set
+MAX_INITIAL_PARTS = 1024  # of the initial set
 FIRST_ENGINE_SHARE = 0.5  # of the time, for the first of two engines
 COMPARED_TIME_CELLS = 50  # spans of time in which flowpipes are compared with trajectories
 COMPARED_TRAJECTORIES = 200

@@ -16,14 +16,13 @@ from vernal.logic.scope import drawn_lets
 from vernal.model.expr import Expr, Role
 from vernal.model.flow import region_problem
 from vernal.model.graph import variables
-from vernal.model.motion import common_period
+from vernal.model.motion import common_period, grid_problem
 from vernal.model.numbers import show
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.model.system import Agent, Variable
 
 HELD_RATE = Use(RATE.what, RATE.allowed | {Owner.AGENT})
 PERIOD, DELAY, START = (Use(what, FIXED) for what in ("a period", "a delay", "start"))
-MAX_INSTANTS = 10**7  # of the grid in the longest period, at most
 ONLY_BESIDE_FLOWS = "`{}` counts seconds between the actions of agents beside [flow]; in steps all agents act at each"
 
 
@@ -90,10 +89,8 @@ def _positive(reader: Reader, path: Path, value: object, use: Use) -> Fraction:
 
 
 def _refuse_uneven(reader: Reader, periods: Sequence[Fraction]) -> None:
-    if periods and max(periods) / common_period(periods) > MAX_INSTANTS:
-        message = (
-            f"the periods have no common grid that is practical: it has more than {MAX_INSTANTS:,} instants in one"
-        )
+    message = grid_problem(periods)
+    if message is not None:
         reader.problems.append(TypeClash(message, place=reader.places.key_place(("flow",))))
 
 

@@ -6,6 +6,7 @@ in vain, which is sound); what is recorded of them is, and a set that does not m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BoxNumbers = Array
+PER_BOX = ("inside", "until", "influence", "bent", "rough")  # fields of segments
 KINK_SHARES = (1.0, 0.25, 0.0625)  # of a step of first order, as which linear steps over kinks are tried
 STRIDE, GROWTH = 4.0, 1.3  # of linear steps in stiff flows: how much longer than a smooth one, and than the last one,
 STIFF_SHARE, LOSS = 0.02, 1e4  # if one loses little of the set's radius, and of its size, in tolerances over all time;
@@ -57,8 +59,16 @@ class Segments:
         number[boxes] = np.arange(len(boxes))
         kept = number[self.sets.trail] >= 0
         sets = self.sets.rows(kept)
-        own = [getattr(self, name)[boxes] for name in ("inside", "until", "influence", "bent", "rough")]
+        own = (getattr(self, name)[boxes] for name in PER_BOX)
         return Segments(replace(sets, trail=number[sets.trail]), self.times[kept], *own)
+
+
+def joined_segments(parts: Sequence[Segments]) -> Segments:
+    """Segments of several batches of boxes, which are numbered through."""
+    firsts = np.cumsum([0, *(len(part.until) for part in parts)])
+    sets = [replace(part.sets, trail=part.sets.trail + first) for part, first in zip(parts, firsts, strict=False)]
+    own = (np.concatenate([getattr(part, name) for part in parts]) for name in PER_BOX)
+    return Segments(joined_sets(sets), np.concatenate([part.times for part in parts]), *own)
 
 
 class Follower:

@@ -1,0 +1,1 @@
+"""Nonlinear flows of the yearly friendly competition (ARCH-COMP, category NLN)."""
