@@ -208,6 +208,9 @@ def _(scene: Scene) -> None:
     for name in vn.__all__:
         given = getattr(vn, name)
         assert not callable(given) or inspect.getdoc(given), name
+        if inspect.isfunction(given):
+            examples = re.findall(r"vn\.[^`\n]+", inspect.getdoc(given) or "")
+            assert examples, f"{name} has no example"
 
 
 # 2 Reachable sets -----------------------------------------------------------------------------------------------------

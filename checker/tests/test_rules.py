@@ -105,6 +105,20 @@ def test_undefined_terms_are_rejected(tmp_path: Path) -> None:
     assert accepts(tmp_path, guarded, "G (x <= 2)", [[[-1, 2]]])
 
 
+def test_equal_enclosures_of_different_terms_are_not_one_value(tmp_path: Path) -> None:
+    system = ('x = "real"\ny = "real"\nz = "real"', 'x = "[0, 7]"\ny = "[0, 7]"\nz = 0', 'z = "sin(x) * sin(y)"')
+    sets = [{"set": [[0, 7], [0, 7], 0], "walk": True}]
+    assert not accepts(tmp_path, system, "G[0,1] (z >= -0.1)", sets)
+    square = (system[0], system[1], 'z = "x^2 - 7"')
+    assert accepts(tmp_path, square, "G[0,1] (z >= -8)", sets)
+
+
+def test_draws_that_would_be_drawn_twice_are_not_read(tmp_path: Path) -> None:
+    system = ('n = "int"', "n = 0", 'n = "if(0 < choose(1, 2) < 2, 1, 2)"')
+    with pytest.raises(Unreadable, match="chain"):
+        accepts(tmp_path, system, "EF (n == 1)", [[0], [1], [2]])
+
+
 def test_an_empty_certificate_needs_an_empty_start(tmp_path: Path) -> None:
     assert not accepts(tmp_path, STILL, "G (x > 5)", [])
     file = task(tmp_path, 'x = "int"', 'x = "{1, 2}"\nwhere = ["x > 3"]', 'x = "x"')

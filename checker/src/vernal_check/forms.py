@@ -120,7 +120,7 @@ def product(a: Form, b: Form, ranges: Ranges) -> Form:
     (a_low, a_high), (b_low, b_high) = a.range(ranges), b.range(ranges)
     m, n = below((a_low + a_high) / 2), below((b_low + b_high) / 2)
     rest = max(a_high - m, m - a_low) * max(b_high - n, n - b_low)
-    least = ZERO if a == b else -rest
+    least = ZERO if a is b else -rest  # equal forms of different terms have errors of their own
     return b.times(m).plus(a.times(n)).plus(Form(-m * n)).widened(least, rest)
 
 

@@ -217,6 +217,8 @@ class Parser:
         while self.sees(*COMPARISONS):
             operators.append(self.take().text)
             parts.append(self.sum())
+        if len(parts) > 2 and any(map(has_draw, parts[1:-1])):
+            raise Unreadable("a draw in the middle of a chain of comparisons is not read")
         pairs = [Node(op, (a, b)) for op, a, b in zip(operators, parts, parts[1:], strict=False)]
         return parts[0] if not pairs else pairs[0] if len(pairs) == 1 else Node("&", tuple(pairs))
 
@@ -306,6 +308,15 @@ class Parser:
         if len({label for label, _ in cases}) < len(cases):
             raise Unreadable("match names a case twice")
         return Node("match", (subject, tuple(cases)))
+
+
+def has_draw(node: Any) -> bool:
+    """Whether a draw is written inside."""
+    if isinstance(node, tuple):
+        return any(map(has_draw, node))
+    if not isinstance(node, Node):
+        return False
+    return (node.op == "call" and node.args[0] in ("choose", "between")) or has_draw(node.args)
 
 
 def decimal(text: str) -> Fraction:

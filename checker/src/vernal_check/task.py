@@ -214,6 +214,8 @@ class Builder:
                 raise Unreadable("an array has not as many entries as components")
             entry: Node = node.args[place]
             return entry
+        if node.op != "each" and syntax.has_draw(node):
+            raise Unreadable("one draw for all components of an array is not read")
         if node.op == "each":
             return Node("bind", (node.args[0], node.args[1], place + int(self.constant(node.args[2]))))
         return node

@@ -220,6 +220,8 @@ def check(
     `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`. Of a loop that
     samples a formula may be over its samples (`time="samples"`) instead of seconds. `certificate` is a file (of several
     properties a folder) for what `vernal-check` checks again; with True, `result.certificate` has it.
+
+    Example: `vn.check("room.toml", "G[0,20] (T <= 22)", timeout=60).verdict`
     """
     task = as_task(subject).counting(time)
     refuse_open(task.model)

@@ -17,6 +17,7 @@ from vernal.logic.times import Time
 from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.pieces.positions import nonlinear_step
 
 CERTIFYING_SHARE = 0.4  # of the time left, for each engine that is asked for sets alone
 CONTINUOUS = "certificates of models in continuous time are not written yet"
@@ -72,6 +73,8 @@ def with_sets(question: Question, known: Known, engines: Sequence[Engine], budge
 def with_followed(question: Question, known: Known, budget: Budget) -> Known:
     """What is known by following all paths; a proof of a claim of all of them keeps the sets from which it did."""
     if not budget.keeps_sets or not isinstance(known, Proof) or question.claim.linear is None:
+        return known
+    if nonlinear_step(question.model.step) is not None:  # forms of curves become loose: boxes of a grid are better
         return known
     return replace(known, cover=known.cover or followed(question.model))
 

@@ -71,7 +71,10 @@ class AutomatonTable(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 def write_automaton(automaton: HybridAutomaton, path: str | Path, *, horizon: Fraction | None = None) -> None:
-    """Write an automaton as `.json` or `.xml` (SpaceEx); the horizon bounds the clock of the latter."""
+    """Write an automaton as `.json` or `.xml` (SpaceEx); the horizon bounds the clock of the latter.
+
+    Example: `vn.write_automaton(automaton, "jet.xml", horizon=Fraction(2))`
+    """
     file = Path(path)
     match file.suffix.lower():
         case ".json":
@@ -85,7 +88,10 @@ def write_automaton(automaton: HybridAutomaton, path: str | Path, *, horizon: Fr
 
 
 def read_automaton(path: str | Path, *, limits: ReadLimits = DEFAULT) -> HybridAutomaton:
-    """The automaton in a file: `.json`, or a SpaceEx model (`.xml`), whose clock is left out."""
+    """The automaton in a file: `.json`, or a SpaceEx model (`.xml`), whose clock is left out.
+
+    Example: `vn.read_automaton("jet.json")`
+    """
     file = Path(path)
     match file.suffix.lower():
         case ".json":

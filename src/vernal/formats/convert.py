@@ -121,7 +121,10 @@ def _memory_notes(network: Network) -> list[str]:
 
 
 def write_network(network: Network, path: str | Path) -> None:
-    """Write a network in the format of the suffix."""
+    """Write a network in the format of the suffix.
+
+    Example: `vn.write_network(network, "policy.onnx")`
+    """
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".onnx":

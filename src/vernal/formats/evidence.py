@@ -32,7 +32,10 @@ CHANGED = "the file does not have the hash it was written with: it was changed"
 
 
 def write_evidence(subject: GivenTask, result: Result, file: str | Path) -> None:
-    """Write the evidence of a result, a trace, an invariant or a flowpipe, to a file that `replay` checks again."""
+    """Write the evidence of a result, a trace, an invariant or a flowpipe, to a file that `replay` checks again.
+
+    Example: `vn.write_evidence(task, result, "bad.trace.json")`
+    """
     if result.evidence is None:
         raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
     write_text(file, evidence_file.dump(as_task(subject), result))
@@ -43,6 +46,8 @@ def replay(file: str | Path, subject: GivenTask | None = None) -> Recheck:
 
     The task and the networks it names are looked up beside it, then in the current folder. A file that was made of a
     system in Python names none, so the system has to be given; then its evidence is checked on that system.
+
+    Example: `vn.replay("bad.trace.json").judgement`
     """
     path = Path(file)
     return check_again(evidence_file.load(read_text(path)), path, subject)

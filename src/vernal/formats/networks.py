@@ -62,6 +62,8 @@ def read_network(
 
     `carry` says which output of an ONNX graph is the next value of which input, where their names do not; `output`
     chooses one of several outputs by its name; `parser` reads the content in another way than the suffix says.
+
+    Example: `vn.read_network("policy.onnx")([0.1, 0.2])`
     """
     file = Path(path)
     parse = parser or _parser(file)

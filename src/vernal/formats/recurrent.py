@@ -185,6 +185,8 @@ def rnn(
 
     Each cell remembers h' = f(W x + R h + b) and passes it on; the head is affine layers with a ReLU between any two.
     With `activation="linear"` a cell is a linear state space, h' = A h + B o. Weights are the doubles given, exactly.
+
+    Example: `vn.rnn([(W, R, b)], head=[(V, c)], name="memory")`
     """
     if activation not in ACTIVATIONS:
         raise FormatError(f"activation is one of {', '.join(ACTIVATIONS)}, not {activation!r}")

@@ -258,7 +258,10 @@ def _extremum(what: str, pick: Callable[..., Fraction], cls: type[Expr], operand
 
 
 def clip(x: Operand, low: Operand, high: Operand) -> Expr:
-    """x, moved to the nearer end of [low, high] where it is outside."""
+    """x, moved to the nearer end of [low, high] where it is outside.
+
+    Example: `vn.clip(s.x, -1, 1)`
+    """
     return minimum(maximum(x, low), high)
 
 
@@ -269,7 +272,10 @@ def apply(function: e.Function, x: Operand) -> Expr:
 
 
 def atan2(y: Operand, x: Operand) -> Expr:
-    """The angle of the point (x, y), in (-pi, pi]."""
+    """The angle of the point (x, y), in (-pi, pi].
+
+    Example: `vn.atan2(s.y, s.x)`
+    """
     a, b = _numbers("atan2", y, x)
     if a is b is const(0):
         raise TypeClash("atan2(0, 0) is undefined: the origin has no angle")
@@ -300,7 +306,10 @@ COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 def eq(x: Operand, y: Operand) -> Expr:
-    """The equation x == y (Python's own == on nodes is identity)."""
+    """The equation x == y (Python's own == on nodes is identity).
+
+    Example: `vn.eq(s.x, 0)`
+    """
     return compare("==", x, y)
 
 
@@ -340,7 +349,10 @@ def implies(p: Operand, q: Operand) -> Expr:
 
 
 def if_(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
-    """`then` where the condition is true, else `otherwise`; a draw in the branch not taken does not exist."""
+    """`then` where the condition is true, else `otherwise`; a draw in the branch not taken does not exist.
+
+    Example: `vn.if_(s.x > 0, s.x, -s.x)`
+    """
     if isinstance(condition, bool):
         raise TypeClash("the condition of if is a plain Python truth value: == compares objects, use vn.eq(a, b)")
     (c,) = _truths("if", condition)
@@ -390,7 +402,10 @@ class Guarded:
 
 
 def when(value: Operand, condition: Operand) -> Guarded:
-    """An option for `choose` that exists only in steps in which the condition is true."""
+    """An option for `choose` that exists only in steps in which the condition is true.
+
+    Example: `vn.choose(s.x, vn.when(s.x > 0, s.x - 1))`
+    """
     return Guarded(value, condition)
 
 
@@ -398,6 +413,8 @@ def choose(*options: Operand | Guarded, name: str = "choose") -> Expr:
     """A finite non-deterministic choice; every call is its own draw.
 
     An option `when(value, condition)` exists where its condition is true; where no option is left the path ends.
+
+    Example: `vn.choose(s.x, s.x + 1)`
     """
     if not options:
         raise TypeClash("choose needs at least one option")
@@ -434,6 +451,8 @@ def between(low: Operand, high: Operand, name: str = "between") -> Expr:
     """A disturbance between two ends; every call is its own draw.
 
     Constant ends have to be in order. Ends that depend on the state mean the interval between them, whichever is lower.
+
+    Example: `vn.between(-0.1, 0.1)`
     """
     a, b = _numbers("between", low, high)
     if isinstance(a, e.Const) and isinstance(b, e.Const):

@@ -49,22 +49,34 @@ ANONYMOUS = ("choose", "between")  # the names that `build` gives to draws witho
 
 
 def real(lower: GivenNumber | None = None, upper: GivenNumber | None = None) -> Declaration:
-    """A real variable; a range is a claim about the model, never clipping."""
+    """A real variable; a range is a claim about the model, never clipping.
+
+    Example: `vn.real(-8, 8)`
+    """
     return Declaration(REAL, _maybe(lower), _maybe(upper))
 
 
 def integer(lower: GivenNumber | None = None, upper: GivenNumber | None = None) -> Declaration:
-    """An integer variable."""
+    """An integer variable.
+
+    Example: `vn.integer(0, 8)`
+    """
     return Declaration(INT, _maybe(lower), _maybe(upper))
 
 
 def boolean() -> Declaration:
-    """A truth value."""
+    """A truth value.
+
+    Example: `vn.System(state={"open": vn.boolean()}, init={"open": False}, step=lambda s: {})`
+    """
     return Declaration(BOOL)
 
 
 def enum(*labels: str) -> Declaration:
-    """One of the given labels."""
+    """One of the given labels.
+
+    Example: `vn.enum("OFF", "ON")`
+    """
     return Declaration(enum_sort(*labels))
 
 
@@ -76,12 +88,18 @@ def array(of: Declaration, size: int) -> Declaration:
 
 
 def one_of(*values: GivenValue) -> Values:
-    """Each of these initial values."""
+    """Each of these initial values.
+
+    Example: `vn.System(state={"x": vn.real()}, init={"x": vn.one_of(0, 1)}, step=lambda s: {"x": s.x / 2})`
+    """
     return Values(values)
 
 
 def interval(lower: GivenNumber, upper: GivenNumber) -> Span:
-    """All initial values from lower to upper."""
+    """All initial values from lower to upper.
+
+    Example: `vn.System(state={"x": vn.real()}, init={"x": vn.interval(0, 1)}, step=lambda s: {"x": s.x / 2})`
+    """
     return Span(exact(lower), exact(upper))
 
 
@@ -95,7 +113,10 @@ def _maybe(value: GivenNumber | None) -> Fraction | None:
 
 
 def match(subject: Expr, cases: Mapping[GivenValue, Operand], otherwise: Operand | None = None) -> Expr:
-    """The branch of the case the subject equals; without `otherwise` the cases cover all its values."""
+    """The branch of the case the subject equals; without `otherwise` the cases cover all its values.
+
+    Example: `vn.match(s.mode, {"ON": 1, "OFF": 0})`
+    """
     values: list[Fraction | None] = [value_of(subject.sort, case) for case in cases]
     branches = list(cases.values())
     if otherwise is not None:
@@ -104,7 +125,10 @@ def match(subject: Expr, cases: Mapping[GivenValue, Operand], otherwise: Operand
 
 
 def equals(subject: Expr, other: Expr | GivenValue) -> Expr:
-    """subject == other, where the other may be a label."""
+    """subject == other, where the other may be a label.
+
+    Example: `vn.equals(s.mode, "ON")`
+    """
     if isinstance(other, str) and subject.sort.kind is Kind.ENUM:
         return build.eq(subject, build.label(subject.sort, other))
     return build.eq(subject, other)
@@ -129,6 +153,8 @@ def agent(
     recurrent network remembers starts: a number or an interval for all of it, or one for each unit. Formulas speak of
     the memory by the name `remember`. In a loop that samples, it acts `every` so many seconds, or as often as the
     system says; its action is in force `delay` seconds after what it reads, and until the first one `start` is.
+
+    Example: `vn.agent(network, observe=lambda s: [s.T], act="argmax", labels=["OFF", "ON"])`
     """
     several = (networks,) if isinstance(networks, Network) else tuple(networks)
     remembered = None if memory is None else _memory(memory)

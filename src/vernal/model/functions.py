@@ -42,7 +42,10 @@ def exp(x: Operand) -> Expr:
 
 
 def expm1(x: Operand) -> Expr:
-    """exp(x) - 1, without loss near 0."""
+    """exp(x) - 1, without loss near 0.
+
+    Example: `vn.expm1(s.x)`
+    """
     return apply(Function.EXPM1, x)
 
 
@@ -52,7 +55,10 @@ def log(x: Operand) -> Expr:
 
 
 def log1p(x: Operand) -> Expr:
-    """log(1 + x), without loss near 0."""
+    """log(1 + x), without loss near 0.
+
+    Example: `vn.log1p(s.x)`
+    """
     return apply(Function.LOG1P, x)
 
 

@@ -20,6 +20,8 @@ def write_abstraction(result: Result, file: str | Path, name: str = AUTOMATON) -
     """Write the abstraction of a result to a file by its suffix: .jani, .dot or .svg; `name` is the model's.
 
     Results of `check(..., engine="predicates", options={"abstraction": True})` have one.
+
+    Example: `vn.write_abstraction(result, "states.svg")`
     """
     if not isinstance(result.abstraction, FiniteAbstraction):
         raise InputError(

@@ -24,6 +24,8 @@ def explain(subject: GivenTask, formula: str | Formula | None = None) -> str:
     """The system in words, and a formula, or every property: as written, fully bracketed, in words, and who decides it.
 
     It is what `vernal explain` prints.
+
+    Example: `print(vn.explain("room.toml", "G[0,20] (T <= 22)"))`
     """
     task = as_task(subject)
     if formula is None:

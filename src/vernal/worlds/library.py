@@ -34,13 +34,19 @@ SPREAD = re.compile(r"spread([1-9][0-9]?)")
 
 
 def names() -> list[str]:
-    """The worlds there are; Simple Spread comes in any number of agents below 100."""
+    """The worlds there are; Simple Spread comes in any number of agents below 100.
+
+    Example: `vn.worlds.names()`
+    """
     return [*sorted(file.stem for file in HERE.glob("*.toml")), "spread2", "spread3", "spread4"]
 
 
 @cache
 def text(name: str) -> str:
-    """A world as a task file: read it, copy it, build on it."""
+    """A world as a task file: read it, copy it, build on it.
+
+    Example: `print(vn.worlds.text("cartpole"))`
+    """
     if found := SPREAD.fullmatch(name):
         return spread.text(int(found[1]))
     if name not in names():

@@ -30,6 +30,8 @@ def batch(
 
     `agents` act from outside, whatever policy they have; without it, those that are open, else all. A world by name has
     the reward and the end of the environment it is modelled on, unless others are given.
+
+    Example: `vn.worlds.batch("cartpole", 1000, seed=0)`
     """
     model, rules = resolve(world, agents, reward, terminated)
     return Batch(model, n, seed, reward=rules.reward, terminated=rules.terminated)
@@ -47,6 +49,8 @@ def gym(
 
     `agents`, `reward` and `terminated` are those of `batch`; all agents get the same reward. An episode is cut off
     after `steps`. Draws are uniform. `reset(options={"state": {"x": 0.1}})` starts in a state of your choice.
+
+    Example: `env = vn.worlds.gym("cartpole")`
     """
     model, rules = resolve(world, agents, reward, terminated)
     length = rules.steps if steps is None else steps

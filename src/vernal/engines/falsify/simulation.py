@@ -101,6 +101,8 @@ def simulate(
     A system makes so many `steps`, 20 if nothing is said. A flow is followed for a `time`, without one as long as its
     properties look, under disturbances that are constant for a while. The properties of a task are judged on every run.
     Runs prove nothing; one that fails comes with an exact path, or with an enclosed trajectory.
+
+    Example: `vn.simulate("room.toml", runs=1000, steps=30).plot("runs.svg")`
     """
     task = as_task(subject)
     return simulated(task, RunsAsked(runs, steps, time, seed), Budget())

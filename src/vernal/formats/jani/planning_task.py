@@ -58,6 +58,8 @@ def load_jani(
     `property` is a PA property, FILE#NUMBER or FILE#NAME, of the model itself without FILE; `start` and `unsafe` are
     expressions in its place. `policy` is a jani2nnet or TOML file; without it, the property's own, or none at all.
     `filter="applicable"` lets the policy choose among applicable actions only.
+
+    Example: `vn.load_jani("blocks.jani", policy="net.jani2nnet", property="pa.jani#0")`
     """
     given = {"policy": policy, "property": property, "start": start, "unsafe": unsafe, "filter": filter}
     return open_jani(model, {name: str(text) for name, text in given.items() if text is not None}).task(constants or {})

@@ -23,6 +23,8 @@ def from_sb3(model: Any, *, name: str = "policy") -> Network:
     """The network of a model: scores of its actions, or the actions themselves; observations normalised as it does.
 
     What `model.predict(observation, deterministic=True)` says of 1,000 observations has to agree.
+
+    Example: `vn.from_sb3(PPO.load("model.zip"))`
     """
     policy, spaces = getattr(model, "policy", None), _spaces()
     if policy is None or not hasattr(policy, "state_dict"):

@@ -41,6 +41,8 @@ def from_torch(module: Module, *, name: str = "network", input_size: int | None 
 
     A module that is no Sequential of known layers is exported by torch and compared with what was read. `example` is
     what it is exported with, where one vector does not do: a tensor, or a tuple of what it sees and what it remembers.
+
+    Example: `vn.from_torch(nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2)))`
     """
     children = policy_parts(module)
     parts = list(_unfold(children))
