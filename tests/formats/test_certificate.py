@@ -97,6 +97,8 @@ def test_what_cannot_be_certified_says_so(tmp_path: Path) -> None:
     assert result.uncertified is not None
     assert "continuous time" in result.uncertified
     assert list(tmp_path.iterdir()) == []
+    result.report(tmp_path / "report.html")
+    assert "Uncertified: certificates of models in continuous time" in (tmp_path / "report.html").read_text()
 
 
 def test_nothing_is_kept_unless_it_is_asked_for() -> None:

@@ -177,6 +177,7 @@ def _remarks(result: Result) -> list[str]:
     remarks += [f"Proven: {result.proven}."] if result.proven is not None else []
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         remarks.append(f"Vacuous: {VACUOUS}")
+    remarks += [f"Uncertified: {result.uncertified}."] if result.uncertified is not None else []
     return remarks + [f"Note: {note}" for note in result.notes if note != result.weaker]
 
 

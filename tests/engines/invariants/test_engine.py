@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from tests.portion import every
 from tests.recurrent import recurrent_networks
 from tests.work import budget_of_looks
 from vernal.engines.check import asked_of, check, parse_formula
-from vernal.engines.invariants.engine import Invariants
+from vernal.engines.invariants.engine import Invariants, InvariantSearch, Proposal
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.judgement import Judgement
+from vernal.evidence.knowledge import Proof
 from vernal.evidence.recheck import recheck
 from vernal.evidence.result import HOLDS, UNKNOWN, Assurance, Result
 from vernal.formats.onnx.writer import write_onnx
@@ -25,7 +26,9 @@ from vernal.formats.recurrent import rnn
 from vernal.formats.task.blueprint import load
 from vernal.logic.claim import Claim
 from vernal.logic.question import Question
+from vernal.logic.safety import safety_claim
 from vernal.logic.task import Task
+from vernal.run.budget import Budget
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -172,6 +175,24 @@ def test_boxes_alone_do_not_hold_a_turn(tmp_path: Path) -> None:
     """The hull in boxes grows without end; other directions are needed."""
     result = proven(task_of(TURN, tmp_path), "G (x <= 0.72)")
     assert result.statistics["method"] == "rows of the claim pulled back"
+
+
+def test_a_proposal_is_certified_beyond_the_time_of_its_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method whose time is over when it proposes a set has found it all the same."""
+    task = task_of(TURN, tmp_path)
+    question = Question(task.system, parse_formula(task, "G (x <= 0.72)"))
+    safety = safety_claim(question.claim, total=True)
+    assert safety is not None
+    search = InvariantSearch(task.system, safety, Budget(timeout=60))
+    proposals = search._proposals()
+
+    def late() -> Iterator[Proposal]:
+        for proposal in proposals:
+            search.slice = Budget(timeout=0)
+            yield proposal
+
+    monkeypatch.setattr(search, "_proposals", late)
+    assert isinstance(search.known(), Proof)
 
 
 def test_the_thermostat_keeps_its_band() -> None:

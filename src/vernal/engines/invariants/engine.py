@@ -138,7 +138,7 @@ class InvariantSearch:
                     return Open(engine=Invariants.name, reason=BROKEN)
                 for proposal in self._proposals():
                     self.budget.check()
-                    found = self._certified(proposal)
+                    found = self._in_all_time(proposal)
                     if found is not None:
                         return found
         except Stopped as stop:
@@ -320,6 +320,14 @@ class InvariantSearch:
         for _ in range(self.dynamics.safety.first):
             cells = hulls(self.images.after(cells)[1])
         return cells
+
+    def _in_all_time(self, proposal: Proposal) -> Proof | None:
+        """The proof, if there is one, whatever is left of the time of the method that proposed it."""
+        of_method, self.slice = self.slice, self.budget
+        try:
+            return self._certified(proposal)
+        finally:
+            self.slice = of_method
 
     # Proofs -----------------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ from vernal.sets.finite.columns import NotFinite
 
 MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement
-MAX_CELLS_WITH_UNSAFE = 500  # abstract states that are explored where an unsafe one will be refined away
+MAX_CELLS_WITH_UNSAFE = 60  # abstract states that are explored where an unsafe one will be refined away
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
 
 
