@@ -35,11 +35,11 @@ def run(notebook: dict[str, Any]) -> list[tuple[str, bytes | None]]:
     found = []
     for number, cell in enumerate(code_cells(notebook)):
         *statements, last = ast.parse("".join(cell["source"])).body
-        shows = isinstance(last, ast.Expr)
-        body = ast.Module([*statements, *([] if shows else [last])], [])
+        shown = ast.Expression(last.value) if isinstance(last, ast.Expr) else None
+        body = ast.Module(statements if shown else [*statements, last], [])
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(body, f"cell {number}", "exec"), names)
-            value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names) if shows else None
+            value = eval(compile(shown, f"cell {number}", "eval"), names) if shown else None
         found.append((out.getvalue(), drawn_as_png(value)))
     return found
 
