@@ -242,7 +242,7 @@ CASES = [
     wrong_agent(
         "one network for two", "1 networks", changes={'"pilot.onnx"': '{ by = "on", networks = ["pilot.onnx"] }'}
     ),
-    wrong_agent("unknown format", ".onnx, .nnet, .h5 and .zip", changes={"pilot.onnx": "pilot.pkl"}),
+    wrong_agent("unknown format", ".onnx, .nnet, .h5", changes={"pilot.onnx": "pilot.pkl"}),
     wrong_agent("unsupported operator", "Hardmax", prepare=onnx_network(activation="Hardmax")),
     wrong_agent("truncated ONNX", "pilot.onnx", prepare=writes("pilot.onnx", onnx_bytes(2, 2)[:-20])),
     wrong_agent("random ONNX", "pilot.onnx", prepare=writes("pilot.onnx", NOISE)),
