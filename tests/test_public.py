@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 
@@ -110,3 +112,20 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+EXAMPLE = re.compile(r"`(vn\.(?!agent)[^`]*\bs\.[^`]*)`")  # of what is written in a step, over its state
+
+
+def examples() -> list[str]:
+    return [found[1] for name in vn.__all__ if (found := EXAMPLE.search(inspect.getdoc(getattr(vn, name)) or ""))]
+
+
+@pytest.mark.parametrize("text", examples())
+def test_examples_of_expressions_are_expressions(text: str) -> None:
+    numbers = ("x", "y", "theta", "slope", "t")
+    vn.System(
+        state={**{name: vn.real() for name in numbers}, "mode": vn.enum("ON", "OFF"), "p": vn.array(vn.real(), 2)},
+        init={**dict.fromkeys(numbers, 0), "mode": "ON", "p": [0, 0]},
+        step=lambda s: (eval(text, {"vn": vn, "s": s}), {})[1],
+    )

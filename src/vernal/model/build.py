@@ -404,7 +404,7 @@ class Guarded:
 def when(value: Operand, condition: Operand) -> Guarded:
     """An option for `choose` that exists only in steps in which the condition is true.
 
-    Example: `vn.choose(s.x, vn.when(s.x > 0, s.x - 1))`
+    Example: `vn.choose(s.x, vn.when(s.x - 1, s.x > 0))`
     """
     return Guarded(value, condition)
 
