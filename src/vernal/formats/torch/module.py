@@ -11,6 +11,7 @@ A parameter torch keeps as a Python number (the slope of a leaky ReLU) is what i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -51,10 +52,13 @@ def from_torch(module: Module, *, name: str = "network", input_size: int | None 
     foreign = next(((place, part) for place, part in parts if not _is_known(part)), None)
     if example is not None:
         return read_exported(module, name, input_size, example, foreign)
+    if foreign is None and not children[0][0]:
+        return _read(module, name, parts, input_size)
     if foreign is None:
-        network = _read(module, name, parts, input_size)
-        if not children[0][0] or is_chain(module, network):
-            return network
+        with suppress(FormatError, UnsupportedOperator):  # they are no chain, and are read in another way
+            network = _read(module, name, parts, input_size)
+            if is_chain(module, network):
+                return network
     if hasattr(module, "named_modules") and remembers(module):
         return read_remembering(module, name, input_size, foreign)
     return read_exported(module, name, input_size, example, foreign)

@@ -1,8 +1,8 @@
 """Recurrent layers of torch, and policies made of them.
 
 A policy of one's own class is read as its children one after the other, in the order in which they are declared (those
-called `encoder`, `rnn` and `head` in this order). That its forward pass is this is not taken on trust: the module is run
-on a sequence, and has to agree.
+called `encoder`, `rnn` and `head` in this order). That its forward pass is this is not taken on trust: the module is
+run on a sequence, and has to agree.
 """
 
 from __future__ import annotations

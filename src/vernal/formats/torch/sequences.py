@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.recurrent import walked
 from vernal.formats.torch.export import SIZES, first_size, read_exported
 from vernal.formats.torch.policy import COMPARED_STEPS, RECURRENT, agrees, check_layer
 from vernal.interpret.numbers.rounding import Array
@@ -73,11 +72,15 @@ def _sequences(size: int) -> Iterator[Array]:
 
 
 def _conventions(module: Any, size: int) -> Iterator[tuple[tuple[int, ...], Run]]:
-    """The shapes of one step, each with a way to run a sequence, that the forward pass takes alone."""
-    first = next(part for _, part in _recurrent(module))
+    """The shapes of one step, each with a way to run a sequence, that the forward pass takes alone.
+
+    A layer says which axis is time: along the other one it sees many sequences of one step, and remembers nothing.
+    Cells do not say it. Single steps, with a memory kept in self, are tried where no whole sequence is taken.
+    """
     batched: list[tuple[int, ...]] = [(1, -1, size), (-1, 1, size)]
-    if not getattr(first, "batch_first", True):
-        batched.reverse()
+    said = {part.batch_first for _, part in _recurrent(module) if hasattr(part, "batch_first")}
+    if said:
+        batched = [batched[0 if said == {True} else 1]]
 
     def whole(shape: tuple[int, ...]) -> Run:
         return lambda xs: _called(deepcopy(module), xs.reshape(shape))
@@ -89,15 +92,19 @@ def _conventions(module: Any, size: int) -> Iterator[tuple[tuple[int, ...], Run]
 
         return run
 
-    ways = [(tuple(map(abs, shape)), whole(shape)) for shape in batched]
-    ways += [(shape, singly(shape)) for shape in ((1, size), (size,))]
-    trial = next(_sequences(size))
-    for shape, run in ways:
-        try:
-            run(trial)
-        except FAILURES:
-            continue
-        yield shape, run
+    sequences = [(tuple(map(abs, shape)), whole(shape)) for shape in batched]
+    steps = [(shape, singly(shape)) for shape in ((1, size), (size,))]
+    yield from list(filter(_runs, sequences)) or list(filter(_runs, steps))[:1]
+
+
+def _runs(way: tuple[tuple[int, ...], Run]) -> bool:
+    """Whether a module can be called so."""
+    shape, run = way
+    try:
+        run(next(_sequences(shape[-1])))
+    except FAILURES:
+        return False
+    return True
 
 
 def _called(module: Any, xs: Array) -> Array:
@@ -122,7 +129,7 @@ def _first(made: Any) -> Any:
 
 @dataclass(slots=True)
 class _Layer:
-    """A recurrent layer whose memory comes from outside: one tensor (1, hidden) for each h, then each c, of its layers."""
+    """A recurrent layer whose memory comes from outside: tensors (1, hidden), h of all its layers, then c of them."""
 
     part: Any
     memory: list[Any] = field(default_factory=list)
@@ -191,9 +198,7 @@ class _Layer:
         return torch.sigmoid(o) * torch.tanh(after), after
 
 
-def _read_steps(
-    module: Any, name: str, size: int, shape: tuple[int, ...], foreign: tuple[str, Any] | None
-) -> Network:
+def _read_steps(module: Any, name: str, size: int, shape: tuple[int, ...], foreign: tuple[str, Any] | None) -> Network:
     """The network of one step, its memory an input and an output of an export."""
     import torch
 
