@@ -166,7 +166,7 @@ class Builder:
         value = self.scope().number(node)
         if not value.is_constant:
             raise Unreadable("a rational constant is expected")
-        return value.const
+        return value.value
 
     def scope(self) -> Scope:
         task = self.task
