@@ -215,7 +215,7 @@ class Scope:
             return constant(sum(map(bool, values)))
         if name in ("min", "max"):
             return self.extreme(name, values)
-        total = Exact(ZERO)
+        total: Form = Exact(ZERO)
         for value in values:
             total = total.plus(value)
         return total

@@ -42,6 +42,8 @@ def laid_over(upper: Mapping[str, Any], lower: Mapping[str, Any], depth: int = 3
     merged = dict(lower)
     for key, value in upper.items():
         below = merged.get(key)
-        both = depth > 1 and isinstance(below, dict) and isinstance(value, dict)
-        merged[key] = laid_over(value, below, depth - 1) if both else value
+        if depth > 1 and isinstance(below, dict) and isinstance(value, dict):
+            merged[key] = laid_over(value, below, depth - 1)
+        else:
+            merged[key] = value
     return merged
