@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.errors import InputError, nearest
+from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 
 
@@ -75,5 +75,5 @@ DEPLOYMENTS: Mapping[str, Deployment] = {
 def deployment(name: str) -> Deployment:
     """The deployment of this name."""
     if name not in DEPLOYMENTS:
-        raise InputError(f"networks are deployed in {', '.join(DEPLOYMENTS)}, not in {name!r}{nearest(name, DEPLOYMENTS)}")
+        raise InputError(f"networks are deployed in {', '.join(DEPLOYMENTS)}, not in {name!r}")
     return DEPLOYMENTS[name]

@@ -4,8 +4,8 @@ Forward error analysis (N. Higham, Accuracy and Stability of Numerical Algorithm
 range of its exact value (interval arithmetic) and a bound e on |computed - exact|, componentwise. Inputs are rounded
 once. A sum of n products in any order, fused or not, is off by at most gamma(n + 3) (|W| |x| + |b|) besides what its
 operands bring along; what is flushed to zero is counted with the smallest normal number. An activation is as close to
-the real function as `ACTIVATION_UNITS` says, which is trusted (docs/trust.md) and measured (benchmarks/deployed.py).
-Where a number may overflow, the error is infinite.
+the real function as `ACTIVATION_UNITS` says, which is trusted, and measured in a test. Where a number may overflow, the
+error is infinite.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ SLOPES = {Function.TANH: 1.0, Function.SIGMOID: 0.25}  # the largest
 ABOVE = 1 + 1e-9  # more than the errors are rounded here themselves: gamma(n) of float64 for n below 2^20 and more
 SCORE_ROUNDINGS = 6  # of the largest score, on its way through a Softmax or LogSoftmax that only the order is read of
 SCORE_UNITS = 32  # the error of exp, of the sum and of the quotient in such a layer, as one of the score
-LARGEST_WIDTH = 2**20
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,9 @@ def _sum(node: Expr, args: Sequence[Computed], how: Deployment) -> Floats:
     error, size = args[0].error, args[0].reach
     for x in args[1:]:
         error, size = error + x.error, size + x.reach
-    return np.where(2 * size < numbers.largest, error + numbers.losses(count) * size + 2 * count * numbers.least, np.inf)
+    return np.where(
+        2 * size < numbers.largest, error + numbers.losses(count) * size + 2 * count * numbers.least, np.inf
+    )
 
 
 def _product(node: Expr, args: Sequence[Computed], how: Deployment) -> Floats:
