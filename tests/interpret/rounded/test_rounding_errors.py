@@ -17,10 +17,11 @@ from onnx import TensorProto, helper, numpy_helper
 from vernal.errors import InputError, UnsupportedOperator
 from vernal.formats.onnx.reader import parse_onnx
 from vernal.interpret import exact
+from vernal.interpret.exact import Given
 from vernal.interpret.numbers import reals
 from vernal.interpret.rounded.float_formats import FLOAT16, FLOAT32, deployment
 from vernal.interpret.rounded.rounding_errors import ACTIVATION_UNITS, rounding_errors
-from vernal.model.expr import Function
+from vernal.model.expr import Expr, Function
 from vernal.model.network import MERGED, Network
 
 ort = pytest.importorskip("onnxruntime")
@@ -73,7 +74,7 @@ def points(network: Network, seed: int) -> Iterator[Array]:
 
 def exact_output(network: Network, x: Array) -> list[tuple[float, float]]:
     """Floats around each output in real numbers."""
-    given = {network.inputs: tuple(Fraction(float(value)) for value in x)}
+    given: dict[Expr, Given] = {network.inputs: tuple(Fraction(float(value)) for value in x)}
     (values,) = exact.evaluate([network.output], given, {}, 200)
     assert isinstance(values, tuple)
     ends = [reals.ends(value) if isinstance(value, arb) else (value, value) for value in values]
@@ -160,7 +161,7 @@ def test_other_operators_are_refused() -> None:
 
 
 def test_formats() -> None:
-    assert FLOAT32.holds(np.float32([0.1, -3e5]).astype(np.float64))
+    assert FLOAT32.holds(np.array([0.1, -3e5], dtype=np.float32).astype(np.float64))
     assert not FLOAT32.holds(np.array([0.1]))
     assert not FLOAT16.holds(np.array([2.0**-20]))  # subnormal: it may be flushed
     with pytest.raises(InputError, match="float32"):

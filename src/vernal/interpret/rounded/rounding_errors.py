@@ -26,7 +26,7 @@ from vernal.model.expr import Expr, Function
 from vernal.model.graph import order
 from vernal.model.network import Network
 
-Ends = tuple[Floats, Floats]  # lower and upper, component by component
+FloatEnds = tuple[Floats, Floats]  # lower and upper, component by component
 ACTIVATION_UNITS = {Function.TANH: 8.0, Function.SIGMOID: 8.0}  # the error of a computed value, in roundings of 1
 SLOPES = {Function.TANH: 1.0, Function.SIGMOID: 0.25}  # the largest
 ABOVE = 1 + 1e-9  # more than the errors are rounded here themselves: gamma(n) of float64 for n below 2^20 and more
@@ -48,7 +48,9 @@ class Computed:
         return self.most + self.error
 
 
-def rounding_errors(network: Network, inputs: Ends, memory: Mapping[Expr, Ends], how: Deployment) -> list[Floats]:
+def rounding_errors(
+    network: Network, inputs: FloatEnds, memory: Mapping[Expr, FloatEnds], how: Deployment
+) -> list[Floats]:
     """For the output, and each next memory, how far each component that is computed may be from the exact one."""
     nodes = order(network.roots)
     given = {network.inputs: inputs, **memory}
@@ -176,8 +178,8 @@ def _joined(node: Expr, args: Sequence[Computed], how: Deployment) -> Floats:
     return np.concatenate([x.error for x in args])
 
 
-Handler = Callable[[Expr, Sequence[Computed], Deployment], Floats]
-HANDLERS: dict[type[Expr], Handler] = {
+NodeRounding = Callable[[Expr, Sequence[Computed], Deployment], Floats]
+HANDLERS: dict[type[Expr], NodeRounding] = {
     e.Relu: _rectifier,
     e.LeakyRelu: _leaky,
     e.Abs: _kept,
