@@ -168,7 +168,10 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("AG[0,3] EF[0,2] (T > 30)", "milp may prove or refute it; smt does not take it"),
         ("G (T > 30)", "invariants may prove it; liveness may prove it; falsify may refute it"),
         ("G F (T > 30)", "lasso may refute it by a loop; liveness may prove it; falsify"),
-        ("AG EF (T > 30)", "finitely many steps do; liveness may prove it; falsify does not take"),
+        (
+            "AG EF (T > 30)",
+            "finitely many steps do; liveness may prove it where every path does what some path has to; falsify",
+        ),
         ("G (T > 30)", "finitely many steps do; induction may prove it"),
         ("F (T > 30)", "finitely many steps do; lasso may refute it by a loop"),
         ("EG (T > 30)", "induction may prove it; invariants may prove it; liveness may prove or refute it"),
