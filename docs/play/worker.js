@@ -38,7 +38,8 @@ async function load() {
 async function lacking(python, names) {
   const failed = []
   await python.loadPackage(names, { messageCallback: text => postMessage({ state: text }), errorCallback: text => failed.push(text) })
-  return failed.map(text => /while loading (.+?):/.exec(text)?.[1] ?? text)
+  const lost = failed.map(text => /while loading (.+?):/.exec(text)?.[1]).filter(Boolean) // other lines say why
+  return lost.length ? lost : failed.slice(0, 1)
 }
 
 load().catch(error => postMessage({ problem: `Vernal cannot be loaded here: ${error.message ?? error}` }))
