@@ -15,7 +15,6 @@ from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.loops import LoopSimulator
 from vernal.simulate.runs import Runs, Simulator, random_plan
 
-
 MEMORY = ".memory"  # what follows an agent's name in those of what it remembers
 
 

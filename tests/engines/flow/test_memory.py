@@ -1,0 +1,88 @@
+"""Loops that sample under agents that remember, against an independent simulation; and claims over all samples."""
+
+from __future__ import annotations
+
+from math import tanh
+
+import pytest
+
+import vernal as vn
+from tests.recurrent import recurrent_networks
+from tests.sampled_loops import LOOPS
+from vernal.engines.flow import recurrence
+
+HOLDS, VIOLATED, UNKNOWN = vn.HOLDS, vn.VIOLATED, vn.UNKNOWN
+
+
+def remembering(network: str, start: object = None) -> vn.System:
+    """x' = -u, with u of a recurrent network that sees x every tenth of a second."""
+    agent = vn.agent(
+        recurrent_networks()[network], observe=lambda s: [s.x], act="raw", every="0.1", memory=start, remember="m"
+    )
+    return vn.System(
+        state={"x": vn.real(-4, 4)},
+        init={"x": vn.interval(1, "1.1")},
+        agents={"u": agent},
+        rates=lambda s: {"x": -s.u},
+    )
+
+
+def after(x: float, memory: float, samples: int) -> tuple[float, float]:
+    """State and memory of `squash` at a sample, after the reading there."""
+    memory = tanh(x + memory)
+    for _ in range(samples):
+        x -= 0.1 * 0.5 * memory
+        memory = tanh(x + memory)
+    return x, memory
+
+
+@pytest.mark.parametrize("start", [None, vn.interval(0, "0.1")], ids=["point", "interval"])
+def test_a_memory_is_held_between_readings(start: object) -> None:
+    system = remembering("squash", start)
+    first = (0.0,) if start is None else (0.0, 0.1)
+    ends = [after(x, m, 5) for x in (1.0, 1.1) for m in first]
+    for place, name in enumerate(("x", "m[0]")):
+        low, high = (end(one[place] for one in ends) for end in (min, max))
+        assert vn.check(system, f"X[5] {name} <= {high + 0.01:.5f}", time="samples").verdict is HOLDS
+        broken = vn.check(system, f"X[5] {name} <= {high - 0.002:.5f}", time="samples")
+        assert broken.verdict is VIOLATED
+        assert broken.trace is not None
+        assert all(0 <= step.memory["u"][0] <= 1 for step in broken.trace.steps[:1])  # where it starts
+        assert vn.check(system, f"X[5] {name} >= {low - 0.01:.5f}", time="samples").verdict is HOLDS
+        assert vn.check(system, f"X[5] {name} >= {low + 0.002:.5f}", time="samples").verdict is VIOLATED
+
+
+@pytest.mark.parametrize("engine", ["flowpipe", "falsify"])
+def test_a_sum_that_is_not_bounded_is_followed_as_far_as_asked(engine: str) -> None:
+    """u is the sum of all readings: x is 1 at first, and falls by a tenth of 1, then of 1.9, and so on."""
+    system = remembering("sum")
+    assert vn.check(system, "G[0,0.2] x >= 0.7", engine=engine).verdict is (HOLDS if engine == "flowpipe" else UNKNOWN)
+    broken = vn.check(system, "G[0,0.2] x >= 0.72", engine=engine).verdict  # it is 0.71
+    assert broken is VIOLATED or (broken is UNKNOWN and engine == "flowpipe")
+
+
+def test_for_all_time_memory_is_no_part_of_the_box() -> None:
+    result = vn.check(remembering("squash"), "G x < 2", time="samples", engine="flowpipe", timeout=5)
+    assert result.verdict is UNKNOWN
+    assert result.reason == recurrence.MEMORY
+
+
+# x at sample k of `decay` is 0.71451^k x(0), with x(0) in [1, 2]
+SOMETIME = [
+    ("F x < 0.5", HOLDS),
+    ("F x > 2.5", UNKNOWN),  # false of every path, which no finite one shows
+    ("EF x < 0.5", HOLDS),
+    ("AF x < 0.5", HOLDS),
+    ("EF[0,3] x < 1.5", HOLDS),
+    ("EF[0,3] x > 2.5", UNKNOWN),
+    ("EG x < 2.1", HOLDS),
+    ("x > 0.3 U x < 0.5", HOLDS),
+    ("AG EF x < 0.5", UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("formula", "verdict"), SOMETIME)
+def test_what_comes_at_last_and_what_some_path_keeps(formula: str, verdict: vn.Verdict) -> None:
+    result = vn.check(LOOPS["decay"]().system, formula, time="samples", timeout=20)
+    assert result.verdict is verdict, result
+    assert verdict is not UNKNOWN or result.reason
