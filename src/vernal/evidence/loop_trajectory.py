@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb, ctx
 
 from vernal.evidence.trace import Choice, Trace, TraceNumber, TraceStep, TraceValue
-from vernal.evidence.walk import NotAPath, Problem, trace_value
+from vernal.evidence.walk import NotAPath, Problem, trace_number, trace_value
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.exact import Evaluation
@@ -85,7 +85,7 @@ class LoopSolution:
         """What agents remember; at an instant, with what memory they read."""
         read = self.reads.get(time)
         if read is not None:
-            return {name: tuple(map(trace_value, own)) for name, own in read.items()}
+            return {name: tuple(map(trace_number, own)) for name, own in read.items()}
         return {name: tuple(values[var.name] for var in own) for name, own in self.plant.memory.items()}
 
     # Instants

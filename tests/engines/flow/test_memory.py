@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from math import tanh
+from pathlib import Path
 
 import pytest
 
 import vernal as vn
 from tests.recurrent import recurrent_networks
 from tests.sampled_loops import LOOPS
+from vernal.cli.main import main
 from vernal.engines.flow import recurrence
+from vernal.evidence.evidence_file import fingerprint
+from vernal.evidence.judgement import Judgement
+from vernal.formats.onnx.writer import write_onnx
+from vernal.model.system import Span
 
 HOLDS, VIOLATED, UNKNOWN = vn.HOLDS, vn.VIOLATED, vn.UNKNOWN
 
 
-def remembering(network: str, start: object = None) -> vn.System:
+def remembering(network: str, start: Span | None = None) -> vn.System:
     """x' = -u, with u of a recurrent network that sees x every tenth of a second."""
     agent = vn.agent(
         recurrent_networks()[network], observe=lambda s: [s.x], act="raw", every="0.1", memory=start, remember="m"
@@ -37,7 +44,7 @@ def after(x: float, memory: float, samples: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("start", [None, vn.interval(0, "0.1")], ids=["point", "interval"])
-def test_a_memory_is_held_between_readings(start: object) -> None:
+def test_a_memory_is_held_between_readings(start: Span | None) -> None:
     system = remembering("squash", start)
     first = (0.0,) if start is None else (0.0, 0.1)
     ends = [after(x, m, 5) for x in (1.0, 1.1) for m in first]
@@ -67,6 +74,46 @@ def test_for_all_time_memory_is_no_part_of_the_box() -> None:
     assert result.reason == recurrence.MEMORY
 
 
+FILE = """
+vernal = 1
+name = "squashed"
+[state]
+x = "real [-4, 4]"
+[agents.u]
+policy = "net.onnx"
+observe = ["x"]
+act = "raw"
+every = 0.1
+memory = "[0, 0.1]"
+remember = "m"
+[flow]
+x = "-u"
+[init]
+x = "[1, 1.1]"
+[properties]
+slow = "G[0,0.5] x >= 0.88"
+"""
+
+
+def test_files_traces_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task, trace = tmp_path / "squashed.toml", tmp_path / "bad.json"
+    task.write_text(FILE)
+    write_onnx(recurrent_networks()["squash"], tmp_path / "net.onnx")
+    assert main(["check", str(task), "--trace", str(trace)]) == 10
+    assert vn.replay(trace).judgement is Judgement.ACCEPTED
+    document = json.loads(trace.read_text())
+    (first, *_) = document["trace"]["steps"]
+    assert 0 <= first["memory"]["u"][0] <= 0.1
+    assert main(["simulate", str(task), "--time", "0.5", "--runs", "3", "--csv", str(tmp_path / "runs.csv")]) == 0
+    assert main(["reach", str(task), "--time", "0.3"]) == 0
+    assert main(["explain", str(task)]) == 0
+    capsys.readouterr()
+    first["memory"]["u"] = [0.5]  # it starts nowhere there
+    document["sha256"] = fingerprint(document)
+    trace.write_text(json.dumps(document))
+    assert vn.replay(trace).judgement is Judgement.REJECTED
+
+
 # x at sample k of `decay` is 0.71451^k x(0), with x(0) in [1, 2]
 SOMETIME = [
     ("F x < 0.5", HOLDS),
@@ -83,6 +130,6 @@ SOMETIME = [
 
 @pytest.mark.parametrize(("formula", "verdict"), SOMETIME)
 def test_what_comes_at_last_and_what_some_path_keeps(formula: str, verdict: vn.Verdict) -> None:
-    result = vn.check(LOOPS["decay"]().system, formula, time="samples", timeout=20)
+    result = vn.check(LOOPS["decay"]().system, formula, time="samples", timeout=2 if verdict is UNKNOWN else 20)
     assert result.verdict is verdict, result
     assert verdict is not UNKNOWN or result.reason

@@ -93,7 +93,8 @@ class DirectFlowpipe:
 
     def _by_bounds(self, question: Question, budget: Budget) -> Known:
         """A claim without a last sample, by one that has a bound and implies it."""
-        known: Known = Open(engine=self.name, reason=endless_problem(question) or ENDLESS)
+        problem = endless_problem(question) or ENDLESS
+        known: Known = Open(engine=self.name, reason=problem)
         for asked in sooner(question):
             budget.check()
             try:
@@ -103,7 +104,7 @@ class DirectFlowpipe:
             if isinstance(known, Proof):
                 return replace(known, margin=None)
         said = known.reason if isinstance(known, Open) else "a path fails"
-        return Open(engine=self.name, reason=f"not within {WIDTHS[-1]} samples, as far as sets show: {said}")
+        return Open(engine=self.name, reason=f"{problem}; with bounds of up to {WIDTHS[-1]} samples: {said}")
 
     def whole(self, question: Question, budget: Budget) -> Known:
         """All initial states at once."""

@@ -35,9 +35,9 @@ def failing_trajectory(
     for row in range(min(len(failing), TRIED_PARTS)):
         corners = zip(names, failing.lower[row], failing.upper[row], strict=True)
         ends = {name: (Fraction(float(low)), Fraction(float(high))) for name, low, high in corners}
-        remembered: dict[Expr, list[Ends]] = {}
+        remembered: dict[Expr, tuple[Ends, ...]] = {}
         for var, (vector, _) in plant_of(question.model).memory_places().items():
-            remembered.setdefault(vector, []).append(ends[var.name])
+            remembered[vector] = (*remembered.get(vector, ()), ends[var.name])
         box = Box({**{var: (ends[var.name],) for var in simulator.model.vars}, **remembered})
         part = simulator.model.cut(box)
         if part is None:
