@@ -15,7 +15,7 @@ from vernal.evidence.walk import NotAPath, Problem, trace_number, trace_value
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.exact import Evaluation
-from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, Stepper, has_left
+from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, Stepper, has_left, is_inside
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.sampled.plant import Plant, Reset, plant_of
@@ -120,7 +120,13 @@ class LoopSolution:
         if not all(_is_known(value, var) for var, value in known.items()):
             return False
         state.update({var: _number(value) for var, value in known.items()})
-        return True
+        return self._is_remembered(state)
+
+    def _is_remembered(self, state: LoopValues) -> bool:
+        """Whether memories are small enough to be followed: one that is not has left no region, it is not known."""
+        ends = dict(zip(self.flow.vars, self.flow.region, strict=True))
+        own = [var for vars in self.plant.memory.values() for var in vars]
+        return is_inside([state[var] for var in own], [ends[var] for var in own])
 
     def given_at(self, time: Fraction) -> Mapping[Expr, Given]:
         """The draws from a time on."""

@@ -68,6 +68,14 @@ def test_a_sum_that_is_not_bounded_is_followed_as_far_as_asked(engine: str) -> N
     assert broken is VIOLATED or (broken is UNKNOWN and engine == "flowpipe")
 
 
+@pytest.mark.parametrize("formula", ["F[0,1] x <= 0", "G[0,1] x > 2"])
+def test_a_memory_beyond_what_is_followed_is_no_end_of_a_path(formula: str) -> None:
+    """The memory is 3 * 10^6 or more at once: x falls to nothing, and nobody may say that it left the region before."""
+    system = remembering("sum", vn.interval(3 * 10**6, 4 * 10**6))
+    verdicts = {vn.check(system, formula, engine=engine, timeout=5).verdict for engine in ("flowpipe", "falsify")}
+    assert verdicts <= ({UNKNOWN, HOLDS} if formula.startswith("F") else {UNKNOWN, VIOLATED})
+
+
 def test_for_all_time_memory_is_no_part_of_the_box() -> None:
     result = vn.check(remembering("squash"), "G x < 2", time="samples", engine="flowpipe", timeout=5)
     assert result.verdict is UNKNOWN
