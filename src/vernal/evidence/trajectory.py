@@ -361,7 +361,9 @@ def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Ti
         first = {name: _exactly(value) for name, value in begin.state.items()}
         for name, own in plant.memory.items():
             values = components(begin.memory.get(name, ()))
-            first |= {var.name: _exactly(value) for var, value in zip(own, values, strict=False)}
+            if len(values) != len(own):
+                raise NotAPath(Problem(0, f"the memory has {len(own)} components, not {len(values)}", name))
+            first |= {var.name: _exactly(value) for var, value in zip(own, values, strict=True)}
         return trajectory(flow, first, recorded.times, recorded_draws(recorded, plant), precision, tick)
     names = {name: node for node, name in flow.step.names.items()}
     first = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}

@@ -82,6 +82,29 @@ def test_for_all_time_memory_is_no_part_of_the_box() -> None:
     assert result.reason == recurrence.MEMORY
 
 
+def test_a_memory_that_starts_beyond_what_is_followed_is_read() -> None:
+    """The first action is half of tanh(x + 3 * 10^6), which is half of 1: x falls by 0.05 in a tenth of a second."""
+    system = remembering("squash", vn.interval(3 * 10**6, 4 * 10**6))
+    assert vn.check(system, "G[0,0.1] x >= 0.94").verdict is HOLDS
+    assert vn.check(system, "G[0,0.1] x >= 0.96").verdict is VIOLATED
+
+
+def fork() -> vn.System:
+    """Every tenth of a second x moves by a tenth to either side."""
+    return vn.System(
+        state={"x": vn.real(-4, 4)},
+        init={"x": vn.interval(0, "0.01")},
+        rates=lambda s: {"x": 0 * s.x},
+        step=lambda s: {"x": s.x + vn.choose("-0.1", "0.1")},
+        every="0.1",
+    )
+
+
+@pytest.mark.parametrize("formula", ["EX x > 0.05", "EF[0,5] x > 0.45", "EG x < 0.2", "EF x > 1"])
+def test_what_some_paths_keep_and_some_do_not_is_not_refuted(formula: str) -> None:
+    assert vn.check(fork(), formula, time="samples", timeout=2).verdict is not VIOLATED
+
+
 FILE = """
 vernal = 1
 name = "squashed"
@@ -116,10 +139,22 @@ def test_files_traces_and_replay(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["reach", str(task), "--time", "0.3"]) == 0
     assert main(["explain", str(task)]) == 0
     capsys.readouterr()
-    first["memory"]["u"] = [0.5]  # it starts nowhere there
-    document["sha256"] = fingerprint(document)
-    trace.write_text(json.dumps(document))
-    assert vn.replay(trace).judgement is Judgement.REJECTED
+    for step, place, value in TAMPERED:
+        changed = json.loads(json.dumps(document))
+        steps = changed["trace"]["steps"]
+        steps[step][place]["u"] = value
+        changed["sha256"] = fingerprint(changed)
+        trace.write_text(json.dumps(changed))
+        assert vn.replay(trace).judgement is Judgement.REJECTED, (step, place, value)
+
+
+TAMPERED = [
+    (0, "memory", [0.5]),  # it starts nowhere there
+    (0, "memory", [0.04]),  # it may start there, but leads elsewhere
+    (2, "memory", [0.3]),
+    (-1, "memory", [0.3]),
+    (2, "actions", 0.3),
+]
 
 
 # x at sample k of `decay` is 0.71451^k x(0), with x(0) in [1, 2]

@@ -246,10 +246,10 @@ MemoryEnds = dict[Var, list[Ends]]  # of each component of a vector that is reme
 def memory_ends(model: Model) -> MemoryEnds:
     """In which ends what is remembered stays wherever agents read; of what has none, the largest that is followed.
 
-    From all that is followed a reading leads into some ends. With where memories start these are kept from reading to
-    reading, as long as they are followed.
+    From all that is followed, where memories start included, a reading leads into some ends. With where memories start
+    these are kept from reading to reading, as long as they are followed.
     """
-    largest: MemoryEnds = {s.var: [(-LARGEST_MEMORY, LARGEST_MEMORY)] * len(s.starts) for s in model.slots}
+    largest: MemoryEnds = {slot.var: [_largest(start) for start in slot.starts] for slot in model.slots}
     if not largest:
         return {}
     step, found = model.step, MemoryEnds()
@@ -260,16 +260,19 @@ def memory_ends(model: Model) -> MemoryEnds:
     return found
 
 
+def _largest(start: Start) -> Ends:
+    first, last = start.ends
+    return min(first, -LARGEST_MEMORY), max(last, LARGEST_MEMORY)
+
+
 def _kept(lower: float, upper: float, start: Start) -> Ends:
     """Ends around what a reading leads to and where it starts; nothing beyond what is followed."""
+    smallest, largest = _largest(start)
     if not (np.isfinite(lower) and np.isfinite(upper)):
-        return -LARGEST_MEMORY, LARGEST_MEMORY
+        return smallest, largest
     slack = Fraction(ACTION_WIDENING * (upper - lower) + 2.0**-20)
     first, last = start.ends
-    return (
-        max(min(Fraction(lower) - slack, first), -LARGEST_MEMORY),
-        min(max(Fraction(upper) + slack, last), LARGEST_MEMORY),
-    )
+    return max(min(Fraction(lower) - slack, first), smallest), min(max(Fraction(upper) + slack, last), largest)
 
 
 def _inputs(model: Model, remembered: MemoryEnds) -> dict[Expr, Value]:
