@@ -72,8 +72,9 @@ class Refinement:
         self.abstraction, self.search, self.states = abstraction, search, states
         self.model = abstraction.model
         self._seen = np.zeros(len(self.model.variables), bool)  # the columns that the policy sees
-        for selection in {operator.selection for operator in self.model.operators} - {None}:
-            self._seen |= states.policy.relevant(selection)
+        for selection in {operator.selection for operator in self.model.operators}:
+            if selection is not None:
+                self._seen |= states.policy.relevant(selection)
 
     def predicates(self, followed: Followed) -> list[Expr]:
         """New predicates; none where nothing more can be told apart. Unsafe paths met on the way are entered."""
