@@ -98,8 +98,8 @@ INSIDE = """
 import importlib, json, sys, warnings
 from pathlib import Path
 warnings.simplefilter("error")
-sys.path[:0] = ["/root/src", "/root/checker/src"]
-for file in [*Path("/root/src").rglob("*.py"), *Path("/root/checker/src").rglob("*.py")]:
+sys.path[:0] = ["/repository/src", "/repository/checker/src"]
+for file in [*Path("/repository/src").rglob("*.py"), *Path("/repository/checker/src").rglob("*.py")]:
     compile(file.read_text(), str(file), "exec")
 import vernal
 from vernal.model.thread_support import has_threads
@@ -107,7 +107,7 @@ from vernal.run import alarm, executor, journal, pauses, worker
 from vernal.run.budget import Budget
 done = alarm.in_time(lambda: 7, Budget(timeout=5.0))
 from vernal_check.main import main
-codes = [main([f"/root/{name}.certificate"]) for name in ("true", "false")]
+codes = [main([f"/repository/{name}.certificate"]) for name in ("true", "false")]
 json.dumps({"platform": sys.platform, "threads": has_threads(), "done": done, "codes": codes})
 """
 
