@@ -163,7 +163,12 @@ def test_the_example_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for _, name, text in blocks:
         (tmp_path / name).write_text(text)
     assert main([str(tmp_path / "halving.certificate")]) == 0
-    assert capsys.readouterr().out.startswith("accepted  G (x <= 2)  by 2 sets")
+    assert capsys.readouterr().out.startswith("accepted  G (x <= 2)  by 2 sets\n")
+
+
+def test_one_set_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(certificate(task(tmp_path, *STILL), "G (x >= 0)", ["x"], [[[0, 1]]]))]) == 0
+    assert "  by 1 set\n" in capsys.readouterr().out
 
 
 def test_nothing_of_vernal_is_imported() -> None:

@@ -29,7 +29,8 @@ class Accepted:
 
     def __str__(self) -> str:
         vacuous = "  vacuous: there is no initial state" if self.vacuous else ""
-        return f"accepted  {self.formula}  by {self.sets:,} sets{vacuous}\n          trusted: {self.trusted}"
+        count = "1 set" if self.sets == 1 else f"{self.sets:,} sets"
+        return f"accepted  {self.formula}  by {count}{vacuous}\n          trusted: {self.trusted}"
 
 
 def check(file: Path, task_file: Path | None = None) -> Accepted:
