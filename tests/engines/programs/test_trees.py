@@ -9,7 +9,6 @@ import pytest
 from tests.brute import Brute
 from tests.loops import closed_loop
 from tests.loops import formula as random_formula
-from tests.portion import seeds
 from tests.systems import chooser, make
 from vernal.engines.check import asked_of, parse_formula
 from vernal.engines.options import Encoding, MilpOptions
@@ -23,7 +22,7 @@ from vernal.model import build
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
-SEEDS = [seed for seed in seeds(40, 18) if seed % 3 != 2]
+SEEDS = [seed for seed in range(40) if seed % 3 != 2]
 
 
 def asked(system: System, text: str, encoding: Encoding, *, tighten: bool = True) -> Result:
