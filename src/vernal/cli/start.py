@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
+from vernal.evidence.program_version import version
+
 
 def main() -> int:
     """Load the command line and run it."""
@@ -12,6 +14,9 @@ def main() -> int:
         if isinstance(stream, TextIOWrapper):  # what it cannot write, names of other scripts, say, it writes escaped
             stream.reconfigure(errors="backslashreplace")
     try:
+        if sys.argv[1:] == ["--version"]:  # asked by scripts, often: at once
+            print(version())
+            return 0
         from vernal.cli.main import main as run
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
