@@ -106,7 +106,7 @@ def test_without_properties_there_is_no_configuration(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="moves in steps"):
+    with pytest.raises(FormatError, match="move in steps"):
         export_task(Task(counter()), tmp_path / "a.xml")
     with pytest.raises(NameUnknown, match=r"no property 'save'.*safe"):
         export_task(Task(flow(), {"safe": SAFE}), tmp_path / "a.xml", property_name="save")
