@@ -99,6 +99,7 @@ def test_files_and_replay(tmp_path: Path) -> None:
     assert main(["check", str(task), "--trace", str(trace)]) == 10
     assert vn.replay(trace).judgement is Judgement.ACCEPTED
     assert main(["check", str(task), "--spec", "G[0,3] abs(x - (1 - cos(t))) <= 0.11"]) == 0
+    assert vn.check(str(task), property="in_range")["in_range"].formula == "G[0,3] (x >= -4 & x <= 4)"
     assert main(["simulate", str(task), "--time", "1", "--runs", "2"]) == 0
     assert main(["reach", str(task), "--time", "1"]) == 0
     assert main(["explain", str(task)]) == 0
