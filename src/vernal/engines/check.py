@@ -37,6 +37,7 @@ from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import GivenTask, Task, as_task
 from vernal.logic.times import Time, last_time
+from vernal.model.clock import clock_name
 from vernal.model.system import Model
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
@@ -70,6 +71,9 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.syntax import Source
 
     scope = system_scope(task.model, task.constants, task.functions)
+    if task.model.motion.rates is not None:
+        taken = [*scope.names, *scope.arrays, *(label for sort in scope.enums() for label in sort.labels)]
+        scope = replace(scope, names={**clock_name(taken), **scope.names})
     return formula(Source(text, "formula"), scope, discrete=task.time_of(None) is not Time.SECONDS)
 
 
