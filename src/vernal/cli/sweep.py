@@ -51,6 +51,7 @@ EXAMPLES = """\b
 Examples:
   vernal sweep vcas.toml --over v0=-19.5,-22.5,-25.5 --over k=1..6
   vernal sweep thermostat.toml --over start=18..22..0.5 --csv table.csv --plot table.svg
+  vernal sweep vcas.toml --over v0=-30..-10..0.01 --on dir:jobs      and on any machine: vernal work jobs
 
 \b
 A range a..b counts by one, a..b..step by the step. The last --over varies fastest; with two of them the table has
@@ -144,7 +145,8 @@ def _prepared(
     from vernal.run.budget import silent
 
     budget = partial(limits.budget, progress=silent)
-    return SweepRun(tasks, grid, fixed, asking, budget, limits.engine, limits.options, limits.journal, live)
+    how = (limits.engine, limits.options, limits.journal, live, limits.place)
+    return SweepRun(tasks, grid, fixed, asking, budget, *how)
 
 
 def _going_on(run: SweepRun) -> str:
