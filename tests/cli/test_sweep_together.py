@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +192,40 @@ def test_a_bad_cell_ends_a_spread_sweep_as_it_ends_one_here(slide: Path, capsys:
 def test_places_that_are_none(place: str, words: str, slide: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", str(slide), *GRID, "--on", place, "--workers", "2"]) == 2
     assert words in capsys.readouterr().err
+
+
+@contextmanager
+def one_who_works(folder: Path) -> Iterator[None]:
+    """`vernal work` in a thread; it waits for the folder, and ends with the run."""
+    thread = threading.Thread(target=main, args=(["work", str(folder), "--quiet", "--idle", "20"],), daemon=True)
+    thread.start()
+    yield
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_rows_of_a_folder_are_those_of_one_process(slide: Path, tmp_path: Path, capsys: Any) -> None:
+    plain = swept(slide)
+    with one_who_works(tmp_path / "jobs"):
+        rows = swept(slide, "--on", f"dir:{tmp_path / 'jobs'}")
+    assert alike(rows) == alike(plain)
+    assert {row["verdict"] for row in rows} == {"holds", "violated"}
+    other = slide.with_name("other.toml")
+    other.write_text(TASK.replace("y / 2", "y / 3"), encoding="utf-8")
+    assert main(["sweep", str(other), *GRID, "--on", f"dir:{tmp_path / 'jobs'}"]) == 2
+    assert "belongs to another task" in capsys.readouterr().err
+
+
+def test_properties_of_a_task_may_be_asked_in_a_folder(slide: Path, tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    with one_who_works(tmp_path / "jobs"):
+        code = main(["check", str(slide), "--set", "a=2", "--on", f"dir:{tmp_path / 'jobs'}", "--json", str(file)])
+    assert code == 10
+    found = {one["property"]: one["verdict"] for one in json.loads(file.read_text())["results"]}
+    assert found == {"below": "violated", "near": "violated"}
+    assert main(["check", str(slide), "--on", f"dir:{tmp_path}", "--certificate", str(tmp_path / "c")]) == 2
+
+
+def test_rows_of_ray_are_those_of_one_process(slide: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra ray")
+    assert alike(swept(slide, "--on", "ray", "--workers", "2")) == alike(swept(slide))

@@ -94,7 +94,7 @@ OnPlace = Annotated[
     str | None,
     option(
         "--on PLACE",
-        "Where cells of a sweep, or queries of a list, are asked: here, workers (a pool, of all cores without --workers), "
+        "Where cells, properties or queries of a list are asked: here, workers (a pool; all cores without --workers), "
         "dir:FOLDER (`vernal work FOLDER` answers, on any machine), ray or ray://HOST:PORT.",
     ),
 ]

@@ -22,7 +22,7 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.portable import Portable
 from vernal.run.budget import Budget
-from vernal.run.worker import Job, Worked
+from vernal.run.worker import Job, Worked, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +100,6 @@ def _given(job: Job) -> tuple[CellOrder, CellPart]:
     if not isinstance(job.question, CellOrder) or not isinstance(job.part, CellPart):
         raise InputError("this sub-problem is not about cells of a sweep")
     return job.question, job.part
+
+
+FUNCTIONS = (named(share_cells), named(ask_cell))  # what workers on other machines do
