@@ -102,10 +102,10 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     jobs = [Job(str(n), named(finally_squared if n % 2 else squared), None, n) for n in range(6)]
     for expected in (6, 3):
         with serving(tmp_path, SUBJECT) as run:
-            before = sum(len(file.read_bytes().splitlines()) for file in run.folder.results())
+            before = sum(len(file.read_bytes().splitlines()) for file, _ in run.folder.results())
             with working(tmp_path):
                 assert len(answers(run, jobs)) == 6
-            after = sum(len(file.read_bytes().splitlines()) for file in run.folder.results())
+            after = sum(len(file.read_bytes().splitlines()) for file, _ in run.folder.results())
         assert after - before == expected
 
 
@@ -206,7 +206,7 @@ def test_a_hostile_file_stops_no_worker(tmp_path: Path) -> None:
             until = time.monotonic() + 20
             while run.folder.waiting() and time.monotonic() < until:
                 time.sleep(0.01)
-    said = [json.loads(line) for file in run.folder.results() for line in file.read_text().splitlines()]
+    said = [json.loads(line) for file, _ in run.folder.results() for line in file.read_text().splitlines()]
     assert sum(one["kind"] == "refused" for one in said) == 6
     assert not (tmp_path / "mark").exists()
 

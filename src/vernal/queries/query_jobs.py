@@ -50,7 +50,7 @@ def answer_line(job: Job, budget: Budget) -> Worked:
 
 
 def answer_list(instances: Sequence[QueryInstance], engine: str, limits: Budget) -> Iterator[ListedAnswer]:
-    """The answers in the order of the list, each as soon as those before it are there; with all workers of the limits."""
+    """The answers in the order of the list, each as soon as those before it are there."""
     workers = limits.workers
     share = None if limits.memory is None else limits.memory / workers
     own = replace(limits, workers=1, memory=share, device="cpu")

@@ -35,6 +35,7 @@ def serving(path: Path, subject: Occasion, workers: int = 0, lease: float = LEAS
     """The folder as an executor, with so many workers of our own as long as the block lasts."""
     run = FolderRun(JobFolder.begin(path, subject, lease))
     run.read()  # what an earlier run has left
+    run.left.update(name for name, _ in run.folder.claims())
     own = [subprocess.Popen([sys.executable, "-m", "vernal", "work", str(path), "--quiet"]) for _ in range(workers)]
     try:
         yield run
@@ -69,6 +70,7 @@ class FolderRun:
 
     folder: JobFolder
     known: dict[str, Record] = field(default_factory=dict)  # by name: final outcomes that nobody has asked for yet
+    left: set[str] = field(default_factory=set)  # that workers of an earlier run are at
     places: dict[Path, int] = field(default_factory=dict)  # how far the files of workers are read
     signs: dict[str, tuple[str, float]] = field(default_factory=dict)  # of workers: the last, and when it was new
     asked: dict[str, FolderJob] = field(default_factory=dict)
@@ -100,7 +102,7 @@ class FolderRun:
                 yield Finished(job.key, known, recorded=job.known is not None)
                 continue
             self.asked[name] = FolderJob(job)
-            if not any(name == taken for taken, _ in self.folder.claims()):
+            if name not in self.left:
                 self._put(name)
 
     def _room(self) -> int:
@@ -116,8 +118,8 @@ class FolderRun:
     def read(self) -> list[tuple[str, dict[str, Any]]]:
         """What workers have found since the last look; what nobody asks for yet is kept if it is final."""
         found = []
-        for file in self.folder.results():
-            for line in self._lines(file):
+        for file, size in self.folder.results():
+            for line in self._lines(file) if size > self.places.get(file, 0) else ():
                 said = _parsed(line)
                 if said is None:
                     continue  # not ours: the sub-problem is asked again when its time is over

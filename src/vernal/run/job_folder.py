@@ -139,9 +139,12 @@ class JobFolder:
                 found[worker] = (self.path / WORKERS / worker).read_text()
         return found
 
-    def results(self) -> Iterator[Path]:
-        for name in _names(self.path / DONE):
-            yield self.path / DONE / name
+    def results(self) -> Iterator[tuple[Path, int]]:
+        """The files of workers, and how long they are."""
+        with suppress(OSError), os.scandir(self.path / DONE) as entries:
+            for entry in entries:
+                if entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path), entry.stat().st_size
 
 
 def _opened(path: Path) -> tuple[JobFolder, str]:
