@@ -1,9 +1,9 @@
 """How many workers can one run feed? `python -m benchmarks.scale [--workers N] [--jobs N] [--sleep S]`.
 
-First the costs of a job in a pool and in a folder, measured with one worker and jobs that do nothing; then a run with N
-worker processes that sleep instead of computing, beside what the model says of it; then the model for more workers, with
-jobs as long as the cells of a sweep of VerticalCAS are, and with losses. Times are those of the wall: sleeping takes no
-processor, but a machine with other work is slower.
+First the costs of a job in a pool and in a folder, measured with two workers and jobs that do nothing; then a run with
+N worker processes that sleep instead of computing, beside what the model says of it; then the model for more workers,
+with jobs as long as the cells of a sweep of VerticalCAS are, and with losses. Times are those of the wall: sleeping
+takes no processor, but a machine with other work is slower.
 """
 
 from __future__ import annotations
@@ -96,9 +96,10 @@ def main() -> None:
     for name, run in (("pool", in_pool), ("folder", in_folder)):
         wall, used = run(500, 0.0, 2)
         costs[name] = Costs(used / 500, max(0.0, wall - used) / 500, 0.01 if name == "pool" else 0.05)
-        print(
-            f"{name}: {1e3 * wall / 500:.2f} ms a job that does nothing, {1e3 * used / 500:.2f} ms of the driver's processor"
+        figures = (
+            f"{1e3 * wall / 500:.2f} ms a job that does nothing, {1e3 * used / 500:.2f} ms of the driver's processor"
         )
+        print(f"{name}: {figures}")
     rows = []
     ideal = options.jobs * options.sleep / options.workers
     for name, run in (("pool", in_pool), ("folder", in_folder)):

@@ -17,7 +17,7 @@ STDOUT = "-"
 
 @dataclass
 class Events:
-    """A callback for progress that knows how many cells there are: it adds the rate, and an estimate of what is left."""
+    """A callback for progress that knows how many cells there are: it adds the rate, and what is left."""
 
     live: Progress
     cells: int

@@ -1,4 +1,4 @@
-"""Cells of a sweep as sub-problems for any process: several together, or one alone.
+"""Cells of a sweep as sub-problems for any process: several together, or each alone.
 
 What common work decides of a batch comes back first; what it leaves open is asked cell by cell. Both are functions of
 plain data, so that a pool, a folder of jobs and a cluster give the rows that one process gives.
@@ -50,10 +50,10 @@ class CellOrder(Portable):
 
 @dataclass(frozen=True)
 class CellPart(Portable):
-    """Cells to ask, and the seconds that common work has taken for each question of a cell that is asked alone."""
+    """Cells to ask, and the seconds that common work has taken for each question of those that are asked alone."""
 
     cells: tuple[SweepCell, ...]
-    seconds: tuple[float, ...] = ()
+    seconds: tuple[tuple[float, ...], ...] = ()
 
 
 def share_cells(job: Job, budget: Budget) -> Worked:
@@ -71,17 +71,22 @@ def _shared(cell: SweepCell, question: Question, common: Common, order: CellOrde
     return None if result is None else result_data(check.stated(cell.task, result), question.model)
 
 
-def ask_cell(job: Job, budget: Budget) -> Worked:
-    """The results of one cell, question by question; a cell that is bad input says so."""
+def ask_cells(job: Job, budget: Budget) -> Worked:
+    """The results of each cell by itself, question by question, up to the first cell that is bad input."""
     order, part = _given(job)
-    (cell,) = part.cells
-    spent = dict(zip(map(id, cell.questions), part.seconds, strict=True))
-    try:
-        results = list(alone(cell, order, spent))
-    except InputError as error:
-        return Worked({"bad": str(error), "final": True})
-    data = [result_data(result, question.model) for result, question in zip(results, cell.questions, strict=True)]
-    return Worked({"results": data, "final": all(result.verdict is not UNKNOWN for result in results)})
+    found: list[Any] = []
+    final = True
+    for cell, seconds in zip(part.cells, part.seconds, strict=True):
+        spent = dict(zip(map(id, cell.questions), seconds, strict=True))
+        try:
+            results = list(alone(cell, order, spent))
+        except InputError as error:
+            found.append(str(error))
+            break
+        pairs = zip(results, cell.questions, strict=True)
+        found.append([result_data(result, question.model) for result, question in pairs])
+        final = final and all(result.verdict is not UNKNOWN for result in results)
+    return Worked({"results": found, "final": final})
 
 
 def alone(cell: SweepCell, order: CellOrder, spent: Mapping[int, float]) -> Iterator[Result]:
@@ -102,4 +107,4 @@ def _given(job: Job) -> tuple[CellOrder, CellPart]:
     return job.question, job.part
 
 
-FUNCTIONS = (named(share_cells), named(ask_cell))  # what workers on other machines do
+FUNCTIONS = (named(share_cells), named(ask_cells))  # what workers on other machines do

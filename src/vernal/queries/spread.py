@@ -16,10 +16,13 @@ from vernal.errors import InputError
 from vernal.evidence.knowledge import Open
 from vernal.evidence.result import Result
 from vernal.evidence.result_data import result_of
-from vernal.queries.cells import CellOrder, CellPart, SweepCell, ask_cell, share_cells
+from vernal.queries.cells import CellOrder, CellPart, SweepCell, ask_cells, share_cells
 from vernal.run.budget import Budget
-from vernal.run.executor import Executor, Finished
+from vernal.run.executor import CHUNK_SECONDS, Executor, Finished
 from vernal.run.worker import Job, named
+
+
+MAX_CHUNK = 64  # cells of one sub-problem
 
 
 @dataclass
@@ -30,6 +33,7 @@ class NumberedCell:
     cell: SweepCell
     results: list[Result | None]
     seconds: list[float]
+    lost: bool = False  # with others, by a worker that ended over them
 
     @property
     def open(self) -> list[int]:
@@ -52,6 +56,7 @@ class SpreadCells:
     workers: int = 1
     failure: tuple[int, InputError] | None = None  # the first cell, by its place, that is bad input
     _taken: int = 0
+    _each: float = CHUNK_SECONDS  # that a cell takes alone, of late
     _alone: deque[NumberedCell] = field(default_factory=deque)
     _asked: dict[str, list[NumberedCell]] = field(default_factory=dict)  # by the key of the sub-problem
 
@@ -70,13 +75,21 @@ class SpreadCells:
         """What can be asked now; the end of it is not the end, as long as batches are under way."""
         while True:
             if self._alone:
-                yield self._job(ask_cell, [self._alone.popleft()])
+                yield self._job(ask_cells, self._chunk())
             elif not (batch := self._next_batch()):
                 return
             elif self.work.shared and len(batch) > 1:
                 yield self._job(share_cells, batch)
             else:
                 self._alone.extend(batch)
+
+    def _chunk(self) -> list[NumberedCell]:
+        """Cells that take about a second together, and no more than a share of those that wait: a graph is sent once."""
+        wanted = min(CHUNK_SECONDS / max(self._each, 1e-6), len(self._alone) / (2 * max(self.workers, 4)), MAX_CHUNK)
+        chunk = [self._alone.popleft()]
+        while len(chunk) < wanted and self._alone and not (chunk[0].lost or self._alone[0].lost):
+            chunk.append(self._alone.popleft())
+        return chunk
 
     def _next_batch(self) -> list[NumberedCell]:
         """The next cells that are not in the journal."""
@@ -97,7 +110,8 @@ class SpreadCells:
 
     def _job(self, kind: Callable[[Job, Budget], Any], asked: list[NumberedCell]) -> Job:
         cells = tuple(replace(one.cell, questions=_chosen(one)) for one in asked)
-        seconds = tuple(asked[0].seconds[place] for place in asked[0].open) if kind is ask_cell else ()
+        spent = (tuple(one.seconds[place] for place in one.open) for one in asked)
+        seconds = tuple(spent) if kind is ask_cells else ()
         keys = [cell_key(cell.task, cell.questions, one.number) for cell, one in zip(cells, asked, strict=True)]
         key = f"{kind.__name__} {' '.join(keys)}"
         self._asked[key] = asked
@@ -111,10 +125,8 @@ class SpreadCells:
                 self._lost(asked, done.lost)
             elif "found" in done.outcome:
                 self._shared(asked, done.outcome)
-            elif "bad" in done.outcome:
-                self._bad(asked[0], str(done.outcome["bad"]))
             else:
-                self._answered(asked[0], done.outcome["results"])
+                self._answered(asked, done.outcome["results"])
 
     def _shared(self, asked: list[NumberedCell], outcome: Mapping[str, Any]) -> None:
         decided = 0
@@ -130,10 +142,17 @@ class SpreadCells:
                 self.tell(one)
         self.work.learn(int(outcome["asked"]), decided)
 
-    def _answered(self, one: NumberedCell, results: Sequence[Any]) -> None:
-        for place, data in zip(one.open, results, strict=True):
-            self._keep(one, place, data)
-        self.tell(one)
+    def _answered(self, asked: list[NumberedCell], results: Sequence[Any]) -> None:
+        for one, found in zip(asked, results, strict=len(results) == len(asked)):
+            if isinstance(found, str):
+                self._bad(one, found)
+                return
+            before = sum(one.seconds)
+            for place, data in zip(one.open, found, strict=True):
+                self._keep(one, place, data)
+            self.tell(one)
+            taken = sum(result.seconds for result in one.results if result is not None) - before
+            self._each = 0.7 * self._each + 0.3 * max(taken, 0.0)
 
     def _keep(self, one: NumberedCell, place: int, data: Any) -> None:
         """A result as it came back: a path that refutes is replayed here, and what is decided is written down."""
@@ -150,6 +169,8 @@ class SpreadCells:
     def _lost(self, asked: list[NumberedCell], why: str) -> None:
         """Workers ended over it again and again: cells that shared work are asked alone, one alone is unknown."""
         if len(asked) > 1:
+            for one in asked:
+                one.lost = True
             self._alone.extend(asked)
             return
         (one,) = asked

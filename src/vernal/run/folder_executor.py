@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from vernal.run.worker import Job
 
 LOOK = 0.01  # seconds between two looks at what was found
 LEAST_IN_FLIGHT, PER_WORKER = 32, 4  # sub-problems in the folder: at least, and chunks for each worker
-ENDING = 5.0  # seconds that workers of ours have to end
+ENDING = 1.0  # seconds that workers of ours have to end by themselves
 
 
 @contextmanager
@@ -37,6 +37,7 @@ def serving(path: Path, subject: Occasion, workers: int = 0, lease: float = LEAS
     run.read()  # what an earlier run has left
     run.left.update(name for name, _ in run.folder.claims())
     own = [subprocess.Popen([sys.executable, "-m", "vernal", "work", str(path), "--quiet"]) for _ in range(workers)]
+    run.own = own
     try:
         yield run
     finally:
@@ -45,14 +46,13 @@ def serving(path: Path, subject: Occasion, workers: int = 0, lease: float = LEAS
 
 
 def _end(own: list[subprocess.Popen[bytes]]) -> None:
+    until = time.monotonic() + ENDING
+    for process in own:  # those that wait for work see that there is no more
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, until - time.monotonic()))
     for process in own:
-        process.terminate()
-    for process in own:
-        try:
-            process.wait(ENDING)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()
+        process.wait()
 
 
 @dataclass
@@ -77,6 +77,7 @@ class FolderRun:
     seconds: float = CHUNK_SECONDS  # that a sub-problem takes, of late
     refused: Counter[str] = field(default_factory=Counter)
     looked: float = 0.0
+    own: list[subprocess.Popen[bytes]] = field(default_factory=list)  # workers that this run has started
 
     def run(self, jobs: Iterable[Job], budget: Budget) -> Generator[Finished, None, None]:
         stream = iter(jobs)
@@ -170,6 +171,8 @@ class FolderRun:
         if now - self.looked < self.folder.lease / 5:
             return
         self.looked = now
+        if self.own and all(process.poll() is not None for process in self.own) and not self.folder.signs():
+            raise Stopped(f"all workers have ended; vernal work {self.folder.path} starts another")
         lost = self._lost_workers(now)
         waiting, claims = set(self.folder.waiting()), dict(self.folder.claims())
         for name, asked in list(self.asked.items()):
