@@ -39,6 +39,7 @@ from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import drop_output, inputs_of, put, refuse_overwriting, show, writable
 from vernal.cli.targets import targets
+from vernal.errors import InputError
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def check(
 
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
+    if limits.place.is_remote and any((limits.journal, certificate, *abstractions.files)):
+        raise InputError(f"--on {limits.on} brings verdicts and traces; what else is asked for is made here only")
     abstractions.check(limits.engine)
     asked_files = (json, trace, certificate, report, limits.journal, *abstractions.files)
     folder = None if certificate is None or not certificate.is_dir() else certificate
@@ -182,7 +185,7 @@ class Invocation:
         try:
             with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.options) as kept:
                 several.asks = [partial(self.answer, question, kept) for question in self.asked]
-                for result in several:
+                for result in self.elsewhere() if self.limits.place.is_remote else several:
                     self.tell(result)
         except KeyboardInterrupt as interrupt:
             stopped = interrupt
@@ -190,6 +193,17 @@ class Invocation:
         stopped = self.write(stopped)
         verdicts = (result.verdict for result in self.results)
         return exits.of_verdicts(verdicts) if stopped is None else exit_code(stopped)
+
+    def elsewhere(self) -> list[Result]:
+        """All of them by others, each as a whole."""
+        from vernal.engines.check import question_of
+        from vernal.queries.elsewhere import ask_elsewhere
+        from vernal.run.budget import silent
+
+        asked = [question_of(self.task, one.formula, one.name) for one in self.asked]
+        budget = self.limits.budget(started(), silent)
+        with Live("checking", quiet=self.outputs.quiet):
+            return ask_elsewhere(self.task, asked, self.limits.engine, self.options, budget, self.limits.place)
 
     def answer(self, question: Asked, kept: Keep, budget: Budget) -> Result:
         from vernal.engines.check import ask

@@ -30,6 +30,7 @@ from vernal.cli import (
     supports,
     sweep,
     verify,
+    work,
 )
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
@@ -103,6 +104,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is fo
     convert.convert: ("Convert a network, or a flow to a hybrid automaton.", convert.EXAMPLES),
     verify.verify: ("Answer a network query (VNN-LIB).", verify.EXAMPLES),
     supports.supports: ("Say which network queries are supported.", supports.EXAMPLES),
+    work.work: ("Answer sub-problems of a run on another machine.", work.EXAMPLES),
     solvers.solvers: ("List the solver back ends.", None),
     schema.schema: ("Print the JSON Schema of a document.", None),
     example.example: ("List the shipped examples, or write one.", example.EXAMPLES),
