@@ -31,6 +31,7 @@ from vernal.model.agent import with_outputs
 from vernal.model.closed_graph import resolve_lets
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import decisions, variables
+from vernal.model.initial import Init, OneOf
 from vernal.model.network import Network
 from vernal.model.system import Agent, System
 
@@ -76,23 +77,23 @@ def _walked(task: Task, system: System, trace: Trace) -> Trace:
     if any(agent.slots for agent in system.agents):
         raise NotRun("an agent has a memory")
     steps: list[TraceStep] = []
+    last = trace.steps[0]
     state = {name: _number(value) for name, value in trace.steps[0].state.items()}
-    for t, recorded in enumerate(trace.steps[:-1]):
+    for recorded in trace.steps[:-1]:
         pinned = replace(system, agents=tuple(_pinned(system, agent, state, sessions) for agent in system.agents))
         drawn: dict[str, Any] = {name: choice.index for name, choice in recorded.choices.items()}
         drawn |= {name: _drawn(value) for name, value in recorded.disturbances.items()}
-        here = run(pinned, state, [drawn], 1, {}) if t == 0 else _next(pinned, state, drawn)
+        here = _next(pinned, state, drawn)
         if len(here.steps) < 2:
             raise NotRun("its path ends before")
         steps.append(here.steps[0])
-        state = {name: _number(value) for name, value in here.steps[1].state.items()}
-    return Trace((*steps, TraceStep(dict(state))), system=system)
+        last = here.steps[1]
+        state = {name: _number(value) for name, value in last.state.items()}
+    return Trace((*steps, last), system=system)
 
 
 def _next(system: System, state: Mapping[str, Fraction], drawn: Mapping[str, Any]) -> Trace:
     """One step from a state that need not be an initial one."""
-    from vernal.model.initial import Init, OneOf
-
     moved = system.starting(Init({name: OneOf((value,)) for name, value in state.items()}))
     return run(moved, state, [drawn], 1, {})
 
@@ -116,7 +117,10 @@ def _pinned(system: System, agent: Agent, state: Mapping[str, Fraction], session
 
 
 def _values(expressions: Sequence[Expr], given: Mapping[Expr, tuple[Fraction, ...]]) -> Iterator[float]:
-    for value in exact.evaluate(list(expressions), dict(given), {}, PRECISION):
+    plain = {var: value if var.shape else value[0] for var, value in given.items()}
+    for value in exact.evaluate(list(expressions), plain, {}, PRECISION):
+        if value is None:
+            raise NotRun("what an agent observes is not known exactly")
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, Fraction | int):
                 yield float(one)

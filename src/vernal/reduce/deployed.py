@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, frexp, inf
+from heapq import heappop, heappush
+from itertools import count, product
+from math import ceil, frexp, inf, prod
 
 import numpy as np
 
@@ -25,15 +27,15 @@ from vernal.interpret.rounded.rounding_errors import FloatEnds, rounding_errors
 from vernal.interpret.value_sets import Range, as_range
 from vernal.logic.direction import Direction
 from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Quantifier
-from vernal.logic.normal import quantifiers
+from vernal.logic.normal import operands
 from vernal.logic.question import Question
 from vernal.logic.ranges import range_atoms
 from vernal.logic.times import Time
 from vernal.model import build
 from vernal.model.agent import with_outputs
 from vernal.model.closed_graph import resolve_lets
-from vernal.model.expr import Affine, Expr, Var
-from vernal.model.graph import order, variables
+from vernal.model.expr import Affine, Const, Expr, Var
+from vernal.model.graph import order, substitute, variables
 from vernal.model.network import MERGED, Network
 from vernal.model.system import Agent, Model, Variable
 from vernal.reduce.reduction import Entailment, Subquestion
@@ -41,10 +43,15 @@ from vernal.run.budget import Budget
 
 PLAIN_SHARE = 0.4  # of the time, for the question in real numbers
 MEMORY_ROUNDS = 6  # in which a box is looked for that a memory stays in
+MAX_CASES = 256  # of labels and truth values that are observed
+MAX_CELLS = 64  # into which what is observed is cut, so that bounds of numbers and of their errors are tighter
 GROWTH = 1.001  # of that box from round to round, so that it can close
-OPERATORS = frozenset(
-    "Abs Add Clip Concat Constant Div Dropout Flatten Gather Gemm Identity LeakyRelu LogSoftmax MatMul Max Min Mul Neg "
-    "Relu Reshape Sigmoid Slice Softmax Split Squeeze Sub Sum Tanh Transpose Unsqueeze".split()
+OPERATORS = frozenset(  # that HANDLERS of rounding_errors knows, and those that compute nothing
+    (
+        *("Abs", "Add", "Clip", "Concat", "Constant", "Div", "Dropout", "Flatten", "Gather", "Gemm", "Identity"),
+        *("LeakyRelu", "LogSoftmax", "MatMul", "Max", "Min", "Mul", "Neg", "Relu", "Reshape", "Sigmoid", "Slice"),
+        *("Softmax", "Split", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze"),
+    )
 )
 IN_STEPS = "rounding errors of networks are counted in loops of steps only"
 NO_NETWORK = "no agent has a network that could run in floats"
@@ -55,7 +62,7 @@ NOT_ONNX = "the network {} was not read from an ONNX file: what a runtime would 
 AS_ONE = "several operators of the network {} are read as one, so that its roundings are not known; export it plainly"
 OTHER_OPERATOR = "how {} of the network {} is rounded is not known"
 NO_RANGE = "declare a range of {}, which {} observes: rounding errors are bounded over it"
-NO_NUMBER = "{} observes {}, which is no number: rounding errors are bounded over ranges of numbers"
+MANY_CASES = "agents observe too many labels and truth values at once for their rounding errors to be bounded"
 OVERFLOW = "numbers of {} may overflow in {} within the declared ranges"
 ENDLESS_MEMORY = "what {} remembers is not seen to be bounded, so its rounding errors are not"
 OPEN_IN_FLOATS = "it holds in real numbers; with the rounding errors of {}, up to {:.2g}, it is open: {}"
@@ -117,8 +124,19 @@ def _in_ranges(question: Question, ranged: Sequence[Variable]) -> Formula:
     last = question.claim.horizon
     bound = ALL_TIME if last is None else Bound(ALL_TIME.lower, ALL_TIME.lower + last)
     kept = atoms[0] if len(atoms) == 1 else And(atoms)
-    quantifier = Quantifier.ALL if quantifiers(question.formula) else None
+    quantifier = Quantifier.ALL if _is_quantified(question.formula) else None
     return And((question.formula, Always(kept, bound, quantifier=quantifier)))
+
+
+def _is_quantified(formula: Formula) -> bool:
+    """Whether a temporal operator has a path quantifier: then all of them need one."""
+    left = [formula]
+    while left:
+        node = left.pop()
+        if getattr(node, "quantifier", None) is not None:
+            return True
+        left += operands(node)
+    return False
 
 
 # The model ------------------------------------------------------------------------------------------------------------
@@ -174,16 +192,34 @@ def observed(model: Model, agent: Agent) -> tuple[FloatEnds, list[Variable]]:
     looked = [model.variable(var.name) for var in variables([seen]) if var in model.vars]
     ranges: dict[Expr, Range] = {}
     for variable in looked:
-        if not variable.sort.is_number:
-            raise NotDeployed(NO_NUMBER.format(agent.name, variable.name))
-        if variable.lower is None or variable.upper is None:
-            raise NotDeployed(NO_RANGE.format(variable.name, agent.name))
-        low, high = _outward(variable.lower, variable.upper)
-        ranges[variable.var] = Range(np.array([low]), np.array([high]))
-    nodes = order([seen])
+        if not variable.sort.is_discrete or variable.sort.is_number:
+            if variable.lower is None or variable.upper is None:
+                raise NotDeployed(NO_RANGE.format(variable.name, agent.name))
+            low, high = _outward(variable.lower, variable.upper)
+            ranges[variable.var] = Range(np.array([low]), np.array([high]))
+    lows, highs = zip(*(_ends(one, ranges) for one in _cases(seen, looked)), strict=True)
+    return (np.min(lows, axis=0), np.max(highs, axis=0)), [one for one in looked if one.var in ranges]
+
+
+def _cases(seen: Expr, looked: Sequence[Variable]) -> list[Expr]:
+    """What is seen, once for all labels and truth values that variables may have."""
+    discrete = [one for one in looked if not one.sort.is_number]
+    values = [range(len(one.sort.labels) or 2) for one in discrete]
+    if prod(map(len, values)) > MAX_CASES:
+        raise NotDeployed(MANY_CASES)
+    found: list[Expr] = []
+    for chosen in product(*values):
+        fixed: dict[Expr, Expr] = {
+            one.var: Const((), one.sort, (), (Fraction(value),)) for one, value in zip(discrete, chosen, strict=True)
+        }
+        found += substitute([seen], fixed)
+    return found
+
+
+def _ends(seen: Expr, ranges: Mapping[Expr, Range]) -> FloatEnds:
     with np.errstate(all="ignore"):
-        found = as_range(Backend(None), interval.evaluate(nodes, ranges)[-1])
-    return (np.atleast_1d(found.lower[0]), np.atleast_1d(found.upper[0])), looked
+        found = as_range(Backend(None), interval.evaluate(order([seen]), ranges)[-1])
+    return np.atleast_1d(found.lower[0]), np.atleast_1d(found.upper[0])
 
 
 def _outward(low: Fraction, high: Fraction) -> tuple[float, float]:
@@ -237,12 +273,35 @@ def _of_networks(
     for network in agent.networks:
         own: dict[Expr, FloatEnds] = {var: memory[next(slots).var] for var, _ in network.memory}
         try:
-            first, *rest = rounding_errors(network, box, own, how)
+            first, *rest = _over_cells(network, box, own, how)
         except UnsupportedOperator as problem:
             raise NotDeployed(f"network {network.name}: {problem}") from None
         outputs.append(first)
         updates += rest
     return outputs, updates
+
+
+def _over_cells(network: Network, box: FloatEnds, memory: Mapping[Expr, FloatEnds], how: Deployment) -> list[Floats]:
+    """The largest errors over the cells of a box; the one with the largest is halved, again and again."""
+    number, widths = count(), np.maximum(box[1] - box[0], 1e-300)
+
+    def entry(low: Floats, high: Floats) -> tuple[float, int, FloatEnds, list[Floats]]:
+        errors = rounding_errors(network, (low, high), memory, how)
+        return -float(max(error.max() for error in errors)), next(number), (low, high), errors
+
+    cells = [entry(*box)]
+    for _ in range(MAX_CELLS - 1):
+        low, high = cells[0][2]
+        at = int(np.argmax((high - low) / widths))
+        middle = (low[at] + high[at]) / 2
+        if not low[at] < middle < high[at]:
+            break
+        heappop(cells)
+        for part in ((low[at], middle), (middle, high[at])):
+            lower, upper = low.copy(), high.copy()
+            lower[at], upper[at] = part
+            heappush(cells, entry(lower, upper))
+    return [np.max(each, axis=0) for each in zip(*(cell[3] for cell in cells), strict=True)]
 
 
 def _memory_box(model: Model, agent: Agent, box: FloatEnds, how: Deployment) -> dict[Expr, FloatEnds]:
