@@ -23,7 +23,7 @@ from vernal.model.expr import Matrix
 from vernal.model.functions import tanh
 from vernal.model.network import MERGED, Network, memory_var, network_input
 from vernal.reduce import deployed
-from vernal.reduce.deployed import Deployed, NotDeployed, rounded
+from vernal.reduce.deployed import Deployed, NotDeployed, with_rounding
 
 ort = pytest.importorskip("onnxruntime")
 FLOAT32 = deployment("float32")
@@ -62,8 +62,8 @@ def loop(tmp_path: Path) -> Path:
     return tmp_path / "loop.toml"
 
 
-def asked(file: Path, name: str, **more: str) -> vn.Result:
-    return vn.check(file, property=name, deployed="float32", timeout=20, **more)[name]  # type: ignore[arg-type]
+def asked(file: Path, name: str) -> vn.Result:
+    return vn.check(file, property=name, deployed="float32", timeout=20)[name]
 
 
 def test_what_cancelling_breaks_is_not_proven(loop: Path) -> None:
@@ -210,7 +210,7 @@ def test_refusals(network: Network, ranges: dict[str, tuple[int, int]], why: str
 
 def test_memories_are_off_as_well() -> None:
     asking = question(small(("Gemm", "Tanh"), 0.5), {"x": (0, 1)})
-    made = rounded(asking.model, FLOAT32)
+    made = with_rounding(asking.model, FLOAT32)
     assert 0 < made.most < 1e-5
     (old,), (new,) = asking.model.slots, made.model.slots
     assert new.next is not old.next
@@ -220,7 +220,7 @@ def test_a_network_in_an_expression_is_refused() -> None:
     asking = question(small(("Gemm",)), {"x": (0, 1)})
     called = small(("Gemm",))(build.var("x"))
     with pytest.raises(NotDeployed, match="called"):
-        rounded(make({"x": 0}, {"x": called[0]}, agents=asking.model.agents, ranges={"x": (0, 1)}), FLOAT32)
+        with_rounding(make({"x": 0}, {"x": called[0]}, agents=asking.model.agents, ranges={"x": (0, 1)}), FLOAT32)
 
 
 def test_what_may_overflow_is_refused() -> None:

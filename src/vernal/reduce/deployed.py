@@ -10,7 +10,7 @@ looked at in floats.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count, product
@@ -26,8 +26,7 @@ from vernal.interpret.rounded.float_formats import Deployment
 from vernal.interpret.rounded.rounding_errors import FloatEnds, rounding_errors
 from vernal.interpret.value_sets import Range, as_range
 from vernal.logic.direction import Direction
-from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Quantifier
-from vernal.logic.normal import operands
+from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Quantifier, operands
 from vernal.logic.question import Question
 from vernal.logic.ranges import range_atoms
 from vernal.logic.times import Time
@@ -76,6 +75,7 @@ class NotDeployed(VernalError):
 class Rounding:
     """A model whose networks are off, by how much at most, and the variables whose ranges that rests on."""
 
+    plain: Model  # kept, so that no other has its identity
     model: Model
     most: float
     ranged: tuple[Variable, ...]
@@ -86,9 +86,16 @@ class Deployed:
     """The question in real numbers, then with networks that are off as rounding allows, and ranges that are kept."""
 
     how: Deployment
+    made: dict[int, Rounding] = field(default_factory=dict, init=False, repr=False, compare=False)  # by model
     name = "deployed networks"
     direction = Direction.OVER
     is_joint = True
+
+    def rounding(self, model: Model) -> Rounding:
+        """The model with rounding errors, found once; NotDeployed where they are not known."""
+        if id(model) not in self.made:
+            self.made[id(model)] = with_rounding(model, self.how)
+        return self.made[id(model)]
 
     def takes(self, question: Question) -> str | None:
         if question.time is not Time.STEPS or question.model.grid is not None:
@@ -96,13 +103,13 @@ class Deployed:
         if question.claim.mentions_some:
             return SOME_PATH
         try:
-            rounded(question.model, self.how)
+            self.rounding(question.model)
         except NotDeployed as refusal:
             return str(refusal)
         return None
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
-        made = rounded(question.model, self.how)
+        made = self.rounding(question.model)
         yield Subquestion(question, Direction.EXACT, share=PLAIN_SHARE)
         asked = replace(question, model=made.model, formula=_in_ranges(question, made.ranged))
         notes = (f"with networks computed in {self.how.name}: their outputs are off by at most {made.most:.2g}",)
@@ -111,7 +118,7 @@ class Deployed:
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         last = found[-1]
         if len(found) == 2 and isinstance(last, Open):
-            most = rounded(question.model, self.how).most
+            most = self.rounding(question.model).most
             return replace(last, reason=OPEN_IN_FLOATS.format(self.how.name, most, last.reason))
         return replace(last, cover=None, evidence=None) if isinstance(last, Proof) else last
 
@@ -142,7 +149,7 @@ def _is_quantified(formula: Formula) -> bool:
 # The model ------------------------------------------------------------------------------------------------------------
 
 
-def rounded(model: Model, how: Deployment) -> Rounding:
+def with_rounding(model: Model, how: Deployment) -> Rounding:
     """The model with rounding errors; NotDeployed where they are not known."""
     agents = [agent for agent in model.agents if agent.networks]
     if not agents:
@@ -162,7 +169,7 @@ def rounded(model: Model, how: Deployment) -> Rounding:
         errors = _errors(model, agent, box, how)
         most = max(most, *(float(error.max()) for error in errors))
         made.append(_off(agent, errors))
-    return Rounding(replace(model, agents=tuple(made)), most, tuple(ranged.values()))
+    return Rounding(model, replace(model, agents=tuple(made)), most, tuple(ranged.values()))
 
 
 def _refuse_calls(model: Model) -> None:
