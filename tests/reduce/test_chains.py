@@ -303,7 +303,7 @@ def as_onnx(question: Question) -> Question:
 def test_rounding_errors_decide_nothing_wrong() -> None:
     """Scores are integers: only ties are closer than the errors, and these are free anyway."""
     chain, verdicts = Chain((Deployed(deployment("float32")),), Paths()), []
-    for question in map(as_onnx, kept_questions(range(30), Bound(0, 2), steered=True)):
+    for question in map(as_onnx, kept_questions(range(30), Bound(Fraction(0), Fraction(2)), steered=True)):
         assert chain.takes(question) is None
         known, expected = known_by(chain, question), truth(question)
         if expected is not None and not isinstance(known, Open):

@@ -72,7 +72,7 @@ class NotDeployed(VernalError):
 
 
 @dataclass(frozen=True)
-class Rounding:
+class RoundedModel:
     """A model whose networks are off, by how much at most, and the variables whose ranges that rests on."""
 
     plain: Model  # kept, so that no other has its identity
@@ -86,12 +86,12 @@ class Deployed:
     """The question in real numbers, then with networks that are off as rounding allows, and ranges that are kept."""
 
     how: Deployment
-    made: dict[int, Rounding] = field(default_factory=dict, init=False, repr=False, compare=False)  # by model
+    made: dict[int, RoundedModel] = field(default_factory=dict, init=False, repr=False, compare=False)  # by model
     name = "deployed networks"
     direction = Direction.OVER
     is_joint = True
 
-    def rounding(self, model: Model) -> Rounding:
+    def rounding(self, model: Model) -> RoundedModel:
         """The model with rounding errors, found once; NotDeployed where they are not known."""
         if id(model) not in self.made:
             self.made[id(model)] = with_rounding(model, self.how)
@@ -149,7 +149,7 @@ def _is_quantified(formula: Formula) -> bool:
 # The model ------------------------------------------------------------------------------------------------------------
 
 
-def with_rounding(model: Model, how: Deployment) -> Rounding:
+def with_rounding(model: Model, how: Deployment) -> RoundedModel:
     """The model with rounding errors; NotDeployed where they are not known."""
     agents = [agent for agent in model.agents if agent.networks]
     if not agents:
@@ -169,7 +169,7 @@ def with_rounding(model: Model, how: Deployment) -> Rounding:
         errors = _errors(model, agent, box, how)
         most = max(most, *(float(error.max()) for error in errors))
         made.append(_off(agent, errors))
-    return Rounding(model, replace(model, agents=tuple(made)), most, tuple(ranged.values()))
+    return RoundedModel(model, replace(model, agents=tuple(made)), most, tuple(ranged.values()))
 
 
 def _refuse_calls(model: Model) -> None:
