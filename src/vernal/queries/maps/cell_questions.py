@@ -71,7 +71,7 @@ class CellQuestions:
     question: Question
     axes: Sequence[MapAxis]
     engine: str = "auto"
-    options: Options = NO_OPTIONS
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     runs: Runs | None = None  # of the last batch
 
