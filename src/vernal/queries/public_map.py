@@ -133,9 +133,7 @@ def make_sheets(
     tasks = tuple(make({**fixed, **point}) for point in points)
     for task in tasks:
         refuse_open(task.model)
-    values = tuple(
-        {name: task.parameters[name] for name in point} for task, point in zip(tasks, points, strict=True)
-    )
+    values = tuple({name: task.parameters[name] for name in point} for task, point in zip(tasks, points, strict=True))
     return MapSheets(tasks, tuple(ask(task) for task in tasks), values, over)
 
 
