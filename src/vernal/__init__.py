@@ -185,6 +185,7 @@ __all__ = [
     "load_jani",
     "log",
     "log1p",
+    "map",
     "match",
     "maximum",
     "minimum",

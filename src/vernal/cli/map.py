@@ -15,8 +15,19 @@ import typer
 from vernal.cli import exits
 from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
-from vernal.cli.options import AllowOutside, CountedTime, Json, Limits, Quiet, Settings, TaskFile, counted, limited
-from vernal.cli.options import option, questions
+from vernal.cli.options import (
+    AllowOutside,
+    CountedTime,
+    Json,
+    Limits,
+    Quiet,
+    Settings,
+    TaskFile,
+    counted,
+    limited,
+    option,
+    questions,
+)
 from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
