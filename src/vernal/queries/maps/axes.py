@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.logic.printing import number
-from vernal.model.initial import Ends, Span
+from vernal.model.initial import Ends, Span, Start
 from vernal.model.sorts import INT
 from vernal.model.system import Model
 from vernal.queries.grid import Axis, parse_over
@@ -87,12 +87,19 @@ def _finite(text: str, whole: str) -> Fraction:
 
 def map_axes(model: Model, intervals: Mapping[str, Ends], parameters: Iterable[str]) -> tuple[MapAxis, ...]:
     """The axes that are cut; of every interval of the initial set where none is named."""
-    given = intervals or {
-        name: start.ends for name, start in model.init.starts.items() if isinstance(start, Span) and not start.is_point
-    }
+    given = intervals or {name: start.ends for name, start in model.init.starts.items() if _is_interval(start)}
     if not given:
         raise InputError('every variable starts at one value; say where to look, for example --over "x=[0,10]"')
     return tuple(_axis(model, name, ends, set(parameters)) for name, ends in given.items())
+
+
+def _is_interval(start: Start) -> bool:
+    """Whether a start is an interval, of whole numbers too, with more than one value."""
+    if isinstance(start, Span):
+        return not start.is_point
+    low, high = start.ends
+    whole = all(value.denominator == 1 for value in start.values)
+    return low < high and whole and len(set(start.values)) == high - low + 1
 
 
 def _axis(model: Model, name: str, ends: Ends, parameters: set[str]) -> MapAxis:

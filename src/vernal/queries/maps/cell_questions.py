@@ -80,6 +80,8 @@ class CellQuestions:
         """Whether cells are asked together: claims with a last step, by an engine that shares work."""
         if self.question.time is not Time.STEPS or self.options or self.engine not in METHODS:
             return False
+        if self.question.claim.mentions_some:  # bounds of all paths hardly decide these
+            return False
         reach = self.question.claim.horizon
         return reach is not None and reach <= MAX_UNROLLED_STEPS
 
