@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib import resources
 from io import StringIO
 from pathlib import Path
@@ -77,10 +78,14 @@ def csv_map(found: RegionMap) -> str:
     names = [axis.name for axis in found.axes]
     titles = [*found.sheets[0], *(f"{name} {end}" for name in names for end in ("lower", "upper"))]
     text = StringIO()
-    rows = (
-        [*map(number, cell.parameters.values())]
-        + [number(end) for name in names for end in cell.ends[name]]
-        + [cell.kind.value, cell.margin, str(cell.share)]
+    rows: Iterator[list[object]] = (
+        [
+            *(number(value) for value in cell.parameters.values()),
+            *(number(end) for name in names for end in cell.ends[name]),
+            cell.kind.value,
+            cell.margin,
+            str(cell.share),
+        ]
         for cell in found.cells
     )
     write_rows(text, [[*titles, "kind", "margin", "share"], *rows])

@@ -24,7 +24,7 @@ COLOURS = {
     CellKind.OPEN: "#dcdfe2",
     CellKind.NO_START: "#ffffff",
 }
-MAX_OUTLINED = 6000  # cells: the outlines of more would hide them
+MIN_OUTLINED = Fraction(1, 80)  # of an axis: the outline of a narrower cell would hide it
 COLOURINGS = ("kind", "margin")
 
 
@@ -74,8 +74,8 @@ def _figure(found: RegionMap, drawn: Sequence[str], at: Mapping[str, Any], colou
     boxes = [_corners(found, cell, drawn) for cell in shown]
     largest = max((cell.margin for cell in shown if cell.margin is not None), default=0.0)
     tones = [_tone(cell, colour, largest) for cell in shown]
-    edge: Any = {"edgecolors": "white", "linewidths": 0.25} if len(shown) <= MAX_OUTLINED else {"edgecolors": "face"}
-    panel.add_collection(PolyCollection(boxes, facecolors=tones, **edge))
+    edges = [tone if _is_fine(found, cell, drawn) else "white" for cell, tone in zip(shown, tones, strict=True)]
+    panel.add_collection(PolyCollection(boxes, facecolors=tones, edgecolors=edges, linewidths=0.25))
     across = [float(end) for end in _axis(found, drawn[0])]
     panel.set_xlim(*across)
     panel.set_xlabel(as_name(drawn[0]))
@@ -110,6 +110,12 @@ def _corners(found: RegionMap, cell: MapCell, drawn: Sequence[str]) -> list[tupl
         ends.append((float(cell.ends[name][0] - half), float(cell.ends[name][1] + half)))
     (x0, x1), (y0, y1) = ends[0], ends[1] if len(ends) == 2 else (0.0, 1.0)
     return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+
+
+def _is_fine(found: RegionMap, cell: MapCell, drawn: Sequence[str]) -> bool:
+    """Whether an outline would hide a cell."""
+    parts = [axis.size(cell.ends[axis.name]) / axis.size(axis.ends) for axis in found.axes if axis.name in drawn]
+    return min(parts) < MIN_OUTLINED
 
 
 def _tone(cell: MapCell, colour: str, largest: float) -> Any:

@@ -107,13 +107,13 @@ class RegionMap:
         if not where:
             return False
         model = self.question.model
-        given: dict[Expr, tuple[Fraction, ...]] = {}
+        given: dict[Expr, Fraction] = {}
         for variable in model.state:
             start = model.init.starts[variable.name]
             if variable.name in state:
-                given[variable.var] = (Fraction(state[variable.name]),)
+                given[variable.var] = Fraction(state[variable.name])
             elif start.is_point:
-                given[variable.var] = (start.first,)
+                given[variable.var] = start.first
             else:
                 return False  # some start may agree with the point
         return not all(bool(value) for value in exact.evaluate(where, given))

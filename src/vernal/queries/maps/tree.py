@@ -30,8 +30,8 @@ class CellKind(StrEnum):
     OUTSIDE = "outside"  # of no cell: the point is not on the map
 
 
-KINDS = tuple(kind for kind in CellKind if kind is not CellKind.OUTSIDE)
-NUMBER = {kind: place for place, kind in enumerate(KINDS)}
+KINDS: tuple[CellKind, ...] = tuple(kind for kind in CellKind if kind is not CellKind.OUTSIDE)
+NUMBER: dict[CellKind, int] = {kind: place for place, kind in enumerate(KINDS)}
 FIRST_COUNTS = (CellKind.SAFE, CellKind.WHOLLY_UNSAFE, CellKind.NO_START, CellKind.UNSAFE, CellKind.OPEN)
 
 
