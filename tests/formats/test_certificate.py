@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from vernal.report.document import schema
 from vernal_check import clock
 from vernal_check.check import check as checked
 from vernal_check.errors import Rejected, Unreadable
+from vernal_check.worlds import KNOWN
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SYSTEMS = Path(__file__).parents[2] / "benchmarks" / "forever" / "systems"
@@ -99,6 +101,21 @@ def test_what_cannot_be_certified_says_so(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     result.report(tmp_path / "report.html")
     assert "Uncertified: certificates of models in continuous time" in (tmp_path / "report.html").read_text()
+
+
+def test_tasks_on_worlds_are_accepted_with_the_world_that_is_known(tmp_path: Path) -> None:
+    task = EXAMPLES / "pendulum" / "pendulum.toml"
+    file = certified(task, "G[0,2] (abs(theta) < 0.06)", tmp_path)
+    assert file is not None
+    assert "the world pendulum" in checked(file, task).trusted
+    file.write_text(file.read_text().replace("gravity = 10", "gravity = 0 "))
+    with pytest.raises(Unreadable, match="not the world"):
+        checked(file, task)
+
+
+def test_the_checker_knows_every_world() -> None:
+    known = {name: hashlib.sha256(vn.worlds.text(name).encode()).hexdigest() for name in vn.worlds.names()}
+    assert known == KNOWN
 
 
 def test_nothing_is_kept_unless_it_is_asked_for() -> None:

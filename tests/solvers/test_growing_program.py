@@ -31,3 +31,17 @@ def test_what_has_no_answer_has_none() -> None:
     contradictory = GrowingProgram(np.ones(1), np.array([0.0]), np.array([1.0]))
     contradictory.add(np.array([[1.0], [-1.0]]), np.array([0.25, -0.75]))
     assert contradictory.minimise() is None
+
+
+def test_another_cost_and_its_multipliers() -> None:
+    random = np.random.default_rng(1)
+    rows, ends = random.normal(size=(6, 3)), random.uniform(0.1, 1.0, size=6)
+    program = GrowingProgram(np.zeros(3), np.full(3, -1.0), np.full(3, 1.0))
+    program.add(rows, ends)
+    for cost in random.normal(size=(5, 3)):
+        point = program.minimise(cost)
+        assert point is not None
+        multipliers = program.multipliers()
+        assert (multipliers >= 0).all()
+        least = -multipliers @ ends - np.abs(cost + multipliers @ rows).sum()  # weak duality over the box
+        np.testing.assert_allclose(cost @ point, least, atol=1e-6)

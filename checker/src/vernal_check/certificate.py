@@ -15,7 +15,7 @@ from vernal_check.system import Cell
 from vernal_check.task import Variable
 
 VERSION, SEMANTICS = 1, "steps-1"
-HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables"}
+HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds"}
 SET = {"name", "set", "to", "first", "walk"}
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
@@ -30,6 +30,7 @@ class Header:
     formula: str
     property: str | None
     variables: tuple[str, ...]
+    worlds: Mapping[str, str]  # texts by name
 
 
 def lines(file: Path) -> Iterator[Any]:
@@ -84,7 +85,10 @@ def header(document: Any) -> Header:
         raise Unreadable("not a certificate: its header names no task and formula")
     if not isinstance(variables, list) or not all(isinstance(name, str) for name in variables):
         raise Unreadable("not a certificate: its header names no variables")
-    return Header(task, formula, named, tuple(variables))
+    worlds = document.get("worlds", {})
+    if not isinstance(worlds, dict) or not all(isinstance(text, str) for text in worlds.values()):
+        raise Unreadable("not a certificate: its worlds are no texts")
+    return Header(task, formula, named, tuple(variables), worlds)
 
 
 def node(document: Any, place: int, variables: list[Variable]) -> SetNode:

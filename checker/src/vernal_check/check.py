@@ -86,7 +86,7 @@ def load(head: Header, file: Path, task_file: Path | None) -> task.Task:
             raise Unreadable(f"the task file {name!r} is neither beside {file} nor in the current folder")
     if not isinstance(sha256, str):
         raise Unreadable("the certificate has no hash of its task")
-    loaded = task.load(task_file, sha256, parameters(head.task.get("parameters", {})))
+    loaded = task.load(task_file, sha256, parameters(head.task.get("parameters", {})), head.worlds)
     recorded = [entry.get("sha256") for entry in entries(head.task.get("networks", []))]
     if set(map(str, recorded)) != set(loaded.hashes):
         raise Rejected("the networks are not those that the certificate names")
@@ -113,5 +113,7 @@ def trusted(head: Header, loaded: task.Task) -> str:
     given = ", ".join(f"{name} = {value}" for name, value in parameters(head.task.get("parameters", {})).items())
     parts = [f"this program and Python; the task {head.task.get('file')} as docs/tasks.md reads it"]
     parts += [f"with {given}"] if given else []
-    parts += [f"{len(loaded.hashes)} networks over the real numbers"] if loaded.hashes else []
+    parts += [f"the world {name} of docs/worlds.md" for name in head.worlds]
+    networks = len(loaded.hashes) - len(head.worlds)
+    parts += [f"{networks} networks over the real numbers"] if networks else []
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
 
-from vernal_check.forms import ONE, ZERO, Form, Interval, Ranges, above, below, between
+from vernal_check.forms import ONE, ZERO, Exact, Form, Interval, Ranges, above, below, between
 
 BITS = 160
 SMALL = Fraction(1, 1 << BITS)
@@ -21,17 +21,18 @@ class Undefined(Exception):
     """A value that does not exist: the root of a negative number, a division by zero."""
 
 
-def _series(x: Fraction, first: Fraction, ratio: Callable[[int], Fraction]) -> Interval:
-    """The sum of first * ratio(1) * ratio(2) ..., whose terms at least halve from some term on."""
-    total, term, n = ZERO, first, 0
+def _series(y: Fraction, divisor: Callable[[int], int]) -> Interval:
+    """1 + y / d(1) + y^2 / (d(1) d(2)) + ..., in integers that count SMALL; the terms halve from some term on."""
+    ratio = (y.numerator << BITS) // y.denominator
+    size = (abs(ratio) >> BITS) + 1
+    total, term, off, lost, n = 0, 1 << BITS, 0, 0, 0
     while True:
-        total += term
-        n += 1
-        step = ratio(n)
-        term = _near(term * step)
-        if abs(step) <= Fraction(1, 2) and abs(term) < SMALL:
-            error = 4 * abs(term) + (4 * n + 8) * SMALL  # each term is off by less than 2 SMALL, and so is what follows
-            return below(total - error, BITS), above(total + error, BITS)
+        total, lost, n = total + term, lost + off, n + 1
+        d = divisor(n)
+        term, off = (term * ratio >> BITS) // d, (off * size + (abs(term) >> BITS) + 1) // d + 3
+        if 2 * size <= d and abs(term) <= 1:
+            lost += 2 * (abs(term) + off)  # what follows is less than this term once more
+            return Fraction(total - lost, 1 << BITS), Fraction(total + lost, 1 << BITS)
 
 
 def _near(a: Fraction) -> Fraction:
@@ -49,7 +50,7 @@ def exp(x: Fraction) -> Interval:
         return ZERO, exp(Fraction(-20_000))[1]
     k = max(0, (abs(x.numerator) // x.denominator).bit_length() + 1)
     y = x / (1 << k)
-    low, high = _series(y, ONE, lambda n: y / n)
+    low, high = _series(y, lambda n: n)
     for _ in range(k):
         low, high = below(low * low, 2 * BITS), above(high * high, 2 * BITS)
     return max(low, ZERO), high
@@ -130,7 +131,7 @@ def cos(x: Fraction) -> Interval:
     ends = (x - 2 * turns * p, x - 2 * turns * q)
     low, high = min(ends), max(ends)
     m = below((low + high) / 2, BITS)
-    found = _series(m, ONE, lambda n: -m * m / ((2 * n - 1) * (2 * n)))
+    found = _series(-m * m, lambda n: (2 * n - 1) * (2 * n))
     error = max(high - m, m - low)  # the slope is at most 1
     return max(found[0] - error, -ONE), min(found[1] + error, ONE)
 
@@ -153,6 +154,11 @@ def expm1(x: Fraction) -> Interval:
     return low - 1, high - 1
 
 
+def minus_inverse(x: Fraction) -> Interval:
+    """-1 / x, which rises on both sides of 0."""
+    return below(-1 / x, BITS), above(-1 / x, BITS)
+
+
 RISING: dict[str, Callable[[Fraction], Interval]] = {
     "exp": exp,
     "expm1": expm1,
@@ -162,47 +168,78 @@ RISING: dict[str, Callable[[Fraction], Interval]] = {
     "atan": atan,
     "tanh": tanh,
     "sigmoid": sigmoid,
+    "minus inverse": minus_inverse,
+}
+# A lower bound of the slope at x, where the function is between p and q; between two ends it is least at one of them.
+SLOPES: dict[str, Callable[[Fraction, Fraction, Fraction], Fraction]] = {
+    "exp": lambda x, p, q: p,
+    "expm1": lambda x, p, q: p + 1,
+    "log": lambda x, p, q: 1 / x,
+    "log1p": lambda x, p, q: 1 / (1 + x),
+    "sqrt": lambda x, p, q: 1 / (2 * q) if q else ZERO,
+    "atan": lambda x, p, q: 1 / (1 + x * x),
+    "tanh": lambda x, p, q: 1 - max(p * p, q * q),
+    "sigmoid": lambda x, p, q: min(p * (1 - p), q * (1 - q)),
+    "minus inverse": lambda x, p, q: 1 / (x * x),
 }
 EXACT_POINTS = {"exp": (0, 1), "expm1": (0, 0), "log": (1, 0), "log1p": (0, 0), "atan": (0, 0), "tanh": (0, 0)}
-NAMES = frozenset((*RISING, "sin", "cos", "tan"))
+EXACT_POINTS |= {"sin": (0, 0), "tan": (0, 0), "cos": (0, 1)}
+NAMES = frozenset(EXACT_POINTS) | {"sqrt", "sigmoid"}
 
 
 def apply(name: str, a: Form, ranges: Ranges) -> Form:
     """An elementary function of a form."""
-    low, high = a.range(ranges)
-    if low == high and name in ("sin", "tan") and low == 0:
-        return Form(ZERO)
-    if low == high == 0 and name == "cos":
-        return Form(ONE)
+    low, high = map(Fraction, a.range(ranges))
     if low == high and name in EXACT_POINTS and low == EXACT_POINTS[name][0]:
-        return Form(Fraction(EXACT_POINTS[name][1]))
-    if name in ("tanh", "sigmoid") and low < high:
-        return _squashed(name, a, low, high)
+        return Exact(Fraction(EXACT_POINTS[name][1]))
     if name in RISING:
-        return between(RISING[name](low)[0], RISING[name](high)[1])
+        return _rising(name, a, low, high)
     if name == "tan":
         return _tangent(low, high)
-    if name == "sin":
-        p, q = pi()
-        low, high = below(low - q / 2, BITS), above(high - p / 2, BITS)
-    return between(*_cosine(low, high))
+    if name == "cos":
+        return _wave(a, low, high, ZERO, ZERO)
+    p, q = pi()
+    return _wave(a, low, high, p / 2, q / 2)
 
 
-def _squashed(name: str, a: Form, low: Fraction, high: Fraction) -> Form:
+def inverse(a: Form, ranges: Ranges) -> Form:
+    """1 / a."""
+    if a.is_constant and a.value:
+        return Exact(1 / a.value)
+    low, high = map(Fraction, a.range(ranges))
+    if low <= 0 <= high:
+        raise Undefined("a division by zero")
+    return _rising("minus inverse", a, low, high).times(-ONE)
+
+
+def _rising(name: str, a: Form, low: Fraction, high: Fraction) -> Form:
     """f(a) = s a + e: with 0 <= s <= f' between the ends, f(x) - s x rises."""
-    function = RISING[name]
+    function, slope = RISING[name], SLOPES[name]
     at_low, at_high = function(low), function(high)
-    slope = max(ZERO, min(_slope(name, at_low), _slope(name, at_high)))
-    ends = at_low[0] - slope * low, at_high[1] - slope * high
-    return a.times(slope).plus(Form(ends[0])).widened(ZERO, ends[1] - ends[0])
+    if low == high:
+        return between(*at_low)
+    steep = below(max(ZERO, min(slope(low, *at_low), slope(high, *at_high))), 64)
+    ends = at_low[0] - steep * low, at_high[1] - steep * high
+    return a.times(steep).plus(Exact(ends[0])).widened(ZERO, ends[1] - ends[0])
 
 
-def _slope(name: str, value: Interval) -> Fraction:
-    """A lower bound of the slope where the value of the function is enclosed."""
-    low, high = value
-    if name == "tanh":
-        return below(1 - max(low * low, high * high), 64)
-    return below(min(low * (1 - low), high * (1 - high)), 64)
+def _wave(a: Form, low: Fraction, high: Fraction, p: Fraction, q: Fraction) -> Form:
+    """cos(a - t) with t between p and q: by Taylor's formula at the middle m, or between its extremes.
+
+    cos y = cos m - sin m (y - m) - cos z (y - m)^2 / 2 with z between y and m, so that |cos z - cos m| <= r.
+    """
+    r = above((high - low) / 2, 64)
+    if r > Fraction(1, 2) or not r:
+        return between(*_cosine(below(low - q, BITS), above(high - p, BITS)))
+    m = below((low + high) / 2, 64)
+    r = max(high - m, m - low) + (q - p)
+    value, turned = _cosine(m - q, m - p), _cosine(m - q + pi()[0] / 2, m - p + pi()[1] / 2)
+    slope = below((turned[0] + turned[1]) / 2, 64)  # cos(y + pi/2) = -sin y
+    bend = (-value[1] - r) * r * r / 2, (r - value[0]) * r * r / 2
+    off = max(turned[1] - slope, slope - turned[0]) * r
+    least, most = value[0] + min(bend[0], ZERO) - off, value[1] + max(bend[1], ZERO) + off
+    shift = below(least - slope * m, BITS)
+    return a.times(slope).plus(Exact(shift)).widened(ZERO, above(most - slope * m - shift, 64))
 
 
 def _cosine(low: Fraction, high: Fraction) -> Interval:

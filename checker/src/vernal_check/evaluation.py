@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from vernal_check.clock import tick
+from vernal_check.directed import spanned
 from vernal_check.errors import Unreadable
-from vernal_check.forms import ONE, ZERO, Form, Interval
+from vernal_check.forms import ONE, ZERO, Exact, Form, Interval
 
 T = TypeVar("T")
 MAX_RUNS = 20_000
@@ -44,6 +45,7 @@ class Run:
 
     script: Sequence[int]
     ranges: dict[int, Interval]
+    directed: bool = False  # whether what is not constant is in floats
     forks: list[Fork] = field(default_factory=list)
 
     def ask(self, kind: str, count: int) -> int:
@@ -58,10 +60,13 @@ class Run:
     def fresh(self, low: Fraction, high: Fraction) -> Form:
         """A value of its own between two numbers."""
         if low == high:
-            return Form(low)
+            return Exact(low)
         symbol = min(0, *self.ranges) - 1 if self.ranges else -1
+        if self.directed:
+            self.ranges[symbol] = (-1.0, 1.0)
+            return spanned(symbol, low, high)
         self.ranges[symbol] = (low, high)
-        return Form(ZERO, {symbol: ONE})
+        return Exact(ZERO, {symbol: ONE})
 
     def assume(self, form: Form) -> None:
         """Only states at which the form is at most 0 are left."""
@@ -70,8 +75,9 @@ class Run:
             raise Infeasible
         for symbol, a in form.terms.items():
             at_low, at_high = self.ranges[symbol]
-            rest = low - a * (at_low if a > 0 else at_high)
-            limit = -rest / a
+            if not a:
+                continue
+            limit = form.limit(low, a, at_low if a > 0 else at_high)
             ends = (at_low, min(at_high, limit)) if a > 0 else (max(at_low, limit), at_high)
             if ends[0] > ends[1]:
                 raise Infeasible
@@ -107,14 +113,20 @@ class Run:
     def largest(self, values: Sequence[Form]) -> int:
         """The index of a largest one; where several are, any may be taken."""
         if all(value.is_constant for value in values):
-            most = max(value.const for value in values)
-            ties = [i for i, value in enumerate(values) if value.const == most]
+            most = max(value.value for value in values)
+            ties = [i for i, value in enumerate(values) if value.value == most]
             return ties[self.ask("choice", len(ties))]
-        found = [i for i, a in enumerate(values) if all(a.minus(b).range(self.ranges)[1] >= 0 for b in values)]
+        ends = [value.range(self.ranges) for value in values]
+        least = max(low for low, _ in ends)
+        near = [(i, value) for i, value in enumerate(values) if ends[i][1] >= least]
+        found = [i for i, a in near if all(i == j or a.minus(b).range(self.ranges)[1] >= 0 for j, b in near)]
+        if not found:
+            raise Infeasible
         taken = found[self.ask("either", len(found))]
         if len(found) > 1:
             for other in found:
-                self.assume(values[other].minus(values[taken]))
+                if other != taken:
+                    self.assume(values[other].minus(values[taken]))
         return taken
 
 
@@ -127,12 +139,12 @@ class Outcome(Generic[T]):
     value: T
 
 
-def outcomes(ranges: Mapping[int, Interval], work: Callable[[Run], T]) -> Iterator[Outcome[T]]:
+def outcomes(ranges: Mapping[int, Interval], work: Callable[[Run], T], directed: bool = False) -> Iterator[Outcome[T]]:
     """All runs, each with what it came to; those that no state takes are left out."""
     script: list[int] = []
     for _ in range(MAX_RUNS):
         tick()
-        run = Run(script, dict(ranges))
+        run = Run(script, dict(ranges), directed)
         try:
             value = work(run)
             yield Outcome(tuple(run.forks), run.ranges, value)

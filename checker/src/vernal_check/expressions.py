@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from math import floor
 from typing import Any
 
 from vernal_check import curves
 from vernal_check.curves import Undefined
 from vernal_check.errors import Unreadable
 from vernal_check.evaluation import End, Run
-from vernal_check.forms import ONE, ZERO, Form, between, constant, power, product, reciprocal
+from vernal_check.forms import ONE, ZERO, Exact, Form, between, constant
 from vernal_check.syntax import Node
 
 Value = Any  # a Form, a truth value, a label (text), or a tuple of these
@@ -50,16 +51,16 @@ class Scope:
 
     def integer(self, node: Node) -> int:
         value = self.number(node)
-        if not value.is_constant or value.const.denominator != 1:
+        if not value.is_constant or value.value.denominator != 1:
             raise Unreadable("a constant integer is expected")
-        return int(value.const)
+        return int(value.value)
 
     # Values -----------------------------------------------------------------------------------------------------------
 
     def value(self, node: Node) -> Value:
         op, args = node.op, node.args
         if op == "num":
-            return Form(args[0])
+            return Exact(args[0])
         if op == "name":
             return constant(self.bound[args[0]]) if args[0] in self.bound else self.lookup(args[0], self)
         rule = getattr(self, RULES.get(op, "unknown"))
@@ -76,33 +77,25 @@ class Scope:
             return self.raised(a, self.number(args[1]))
         b, ranges = self.number(args[1]), self.run.ranges
         if op in "+-":
-            return (a.plus(b) if op == "+" else a.minus(b)).rounded(ranges)
+            return (a.plus(b) if op == "+" else a.minus(b)).shortened(ranges)
         if op == "*":
-            return product(a, b, ranges).rounded(ranges)
-        inverse = reciprocal(b, ranges)
-        if inverse is None:
-            raise Undefined("a division by zero")
-        quotient = product(a, inverse, ranges)
+            return a.product(b, ranges).shortened(ranges)
+        quotient = a.product(curves.inverse(b, ranges), ranges)
         if op == "/":
-            return quotient.rounded(ranges)
+            return quotient.shortened(ranges)
         whole = self.floor(quotient)
-        return whole if op == "//" else a.minus(product(b, whole, ranges))
+        return whole if op == "//" else a.minus(b.product(whole, ranges))
 
     def raised(self, a: Form, exponent: Form) -> Form:
-        if not exponent.is_constant or abs(exponent.const) > MAX_POWER:
+        if not exponent.is_constant or abs(exponent.value) > MAX_POWER:
             raise Unreadable("an exponent is a constant, and not a large one")
-        p, ranges = exponent.const, self.run.ranges
+        p, ranges = exponent.value, self.run.ranges
         if p.denominator == 2:
             a, p = curves.apply("sqrt", a, ranges), p * 2
         if p.denominator != 1:
             raise Unreadable("of powers with fractions only roots are read")
-        raised = power(a, abs(int(p)), ranges)
-        if p >= 0:
-            return raised
-        inverse = reciprocal(raised, ranges)
-        if inverse is None:
-            raise Undefined("a division by zero")
-        return inverse
+        raised = a.power(abs(int(p)), ranges)
+        return raised if p >= 0 else curves.inverse(raised, ranges)
 
     def compare(self, op: str, args: Sequence[Any]) -> bool:
         a, b = self.value(args[0]), self.value(args[1])
@@ -154,7 +147,7 @@ class Scope:
             return label == subject
         if not isinstance(label, Fraction) or not isinstance(subject, Form):
             raise Unreadable(f"{label!r} is no case of a number")
-        return self.run.is_zero(subject.minus(Form(label)))
+        return self.run.is_zero(subject.minus(Exact(label)))
 
     def indexed(self, op: str, args: Sequence[Any]) -> Value:
         values, place = self.value(args[0]), self.integer(args[1])
@@ -205,9 +198,9 @@ class Scope:
 
     def between(self, low: Form, high: Form) -> Form:
         if low.is_constant and high.is_constant:
-            return self.run.fresh(min(low.const, high.const), max(low.const, high.const))
+            return self.run.fresh(min(low.value, high.value), max(low.value, high.value))
         share = self.run.fresh(ZERO, ONE)
-        return low.plus(product(share, high.minus(low), self.run.ranges))
+        return low.plus(share.product(high.minus(low), self.run.ranges))
 
     def folded(self, name: str, given: Sequence[Node]) -> Value:
         values = self.value(given[0])
@@ -222,7 +215,7 @@ class Scope:
             return constant(sum(map(bool, values)))
         if name in ("min", "max"):
             return self.extreme(name, values)
-        total = Form(ZERO)
+        total: Form = Exact(ZERO)
         for value in values:
             total = total.plus(value)
         return total
@@ -238,24 +231,24 @@ class Scope:
         return a.times(-ONE) if self.run.is_negative(a, strict=False) else a
 
     def relu(self, a: Form) -> Form:
-        return Form(ZERO) if self.run.is_negative(a, strict=False) else a
+        return Exact(ZERO) if self.run.is_negative(a, strict=False) else a
 
     def clip(self, a: Form, low: Form, high: Form) -> Form:
         return self.extreme("min", [self.extreme("max", [a, low]), high])
 
     def sign(self, a: Form) -> Form:
         if self.run.is_zero(a):
-            return Form(ZERO)
-        return Form(-ONE) if self.run.is_negative(a, strict=True) else Form(ONE)
+            return Exact(ZERO)
+        return Exact(-ONE) if self.run.is_negative(a, strict=True) else Exact(ONE)
 
     def floor(self, a: Form) -> Form:
-        low, high = (end.numerator // end.denominator for end in a.range(self.run.ranges))
+        low, high = map(floor, a.range(self.run.ranges))
         if high - low >= MAX_PIECES:
             raise Unreadable("a floor has too many values over one set")
         taken = low + self.run.ask("either", high - low + 1)
         if high > low:
-            self.run.assume(Form(Fraction(taken)).minus(a))
-            self.run.assume(a.minus(Form(Fraction(taken + 1))))
+            self.run.assume(Exact(Fraction(taken)).minus(a))
+            self.run.assume(a.minus(Exact(Fraction(taken + 1))))
         return constant(taken)
 
 

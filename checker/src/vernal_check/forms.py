@@ -1,7 +1,8 @@
-"""Numbers that depend on the state: affine forms over symbols with an error, in exact rational arithmetic.
+"""Numbers that depend on the state: affine forms over symbols with an error.
 
 A form stands for `const + sum(coefficient * symbol) + e` with e in [low, high]. Every symbol has a range; the value of
-a form over all of these contains what it stands for. At a single state a form is a constant, and all is exact.
+a form over all of these contains what it stands for. `Exact` forms are rational numbers, and at a single state a form
+is a constant, and all is exact. Forms in floats are in `directed`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,78 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
-Interval = tuple[Fraction, Fraction]
+Interval = tuple[Any, Any]  # two rational numbers, or two floats in the directed mode
 Ranges = Mapping[int, Interval]
 ZERO, ONE = Fraction(0), Fraction(1)
-MAX_BITS = 256  # of a numerator or denominator, before a form that is no constant is rounded outward
+MAX_BITS = 256  # of a numerator or denominator, before a form that is no constant is shortened
 KEPT_BITS = 192
 
 
-@dataclass(frozen=True)
 class Form:
-    """`const + sum(terms) + [low, high]`."""
+    """What both kinds of forms can do."""
+
+    terms: Mapping[int, Any]
+
+    @property
+    def is_constant(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def value(self) -> Fraction:
+        """The number that a constant is."""
+        raise NotImplementedError
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it apart from others."""
+        raise NotImplementedError
+
+    def range(self, ranges: Ranges) -> Interval:
+        """The least and the largest value."""
+        raise NotImplementedError
+
+    def plus(self, other: Form) -> Form:
+        raise NotImplementedError
+
+    def times(self, a: Fraction) -> Form:
+        raise NotImplementedError
+
+    def product(self, other: Form, ranges: Ranges) -> Form:
+        raise NotImplementedError
+
+    def rectified(self, ranges: Ranges) -> Form:
+        """max(a, 0)."""
+        raise NotImplementedError
+
+    def widened(self, low: Fraction, high: Fraction) -> Form:
+        """The form with an error from low to high more."""
+        raise NotImplementedError
+
+    def shortened(self, ranges: Ranges) -> Form:
+        """The same form, or one with shorter numbers that contains it."""
+        raise NotImplementedError
+
+    def limit(self, low: Any, a: Any, at: Any) -> Any:
+        """How far a symbol goes from `at`, where the form is `low`, until it is 0; `a` is the symbol's coefficient."""
+        raise NotImplementedError
+
+    def minus(self, other: Form) -> Form:
+        return self.plus(other.times(-ONE))
+
+    def power(self, exponent: int, ranges: Ranges) -> Form:
+        """A natural power."""
+        if exponent == 0:
+            return Exact(ONE)
+        half = self.power(exponent // 2, ranges) if exponent > 1 else None
+        made = self if half is None else half.product(half, ranges)
+        return made.product(self, ranges) if exponent > 1 and exponent % 2 else made
+
+
+@dataclass(frozen=True)
+class Exact(Form):
+    """`const + sum(terms) + [low, high]` in rational numbers."""
 
     const: Fraction
     terms: Mapping[int, Fraction] = field(default_factory=dict)
@@ -28,10 +90,17 @@ class Form:
 
     @property
     def is_constant(self) -> bool:
-        return not self.terms and self.low == self.high == 0
+        return not self.terms and not self.low and not self.high
+
+    @property
+    def value(self) -> Fraction:
+        return self.const
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return self.const, self.low, self.high, *sorted(self.terms.items())
 
     def range(self, ranges: Ranges) -> Interval:
-        """The least and the largest value."""
         low, high = self.const + self.low, self.const + self.high
         for symbol, a in self.terms.items():
             at_low, at_high = ranges[symbol]
@@ -39,48 +108,70 @@ class Form:
         return low, high
 
     def plus(self, other: Form) -> Form:
-        if not other.terms and not self.terms:
-            return Form(self.const + other.const, {}, self.low + other.low, self.high + other.high)
-        terms = dict(self.terms)
-        for symbol, a in other.terms.items():
-            terms[symbol] = terms.get(symbol, ZERO) + a
-        kept = {symbol: a for symbol, a in terms.items() if a}
-        return Form(self.const + other.const, kept, self.low + other.low, self.high + other.high)
+        if not isinstance(other, Exact):
+            return other.plus(self)
+        terms = {**other.terms, **self.terms}
+        for symbol in self.terms.keys() & other.terms.keys():
+            terms[symbol] = self.terms[symbol] + other.terms[symbol]
+            if not terms[symbol]:
+                del terms[symbol]
+        return Exact(self.const + other.const, terms, self.low + other.low, self.high + other.high)
 
     def times(self, a: Fraction) -> Form:
         if not a:
-            return Form(ZERO)
+            return Exact(ZERO)
         low, high = (self.low * a, self.high * a) if a > 0 else (self.high * a, self.low * a)
-        return Form(self.const * a, {symbol: a * b for symbol, b in self.terms.items()}, low, high)
+        return Exact(self.const * a, {symbol: a * b for symbol, b in self.terms.items()}, low, high)
 
-    def minus(self, other: Form) -> Form:
-        return self.plus(other.times(-ONE))
+    def product(self, other: Form, ranges: Ranges) -> Form:
+        """a b = m b + n a - m n + (a - m)(b - n), with m and n in the middle of their ranges."""
+        if self.is_constant:
+            return other.times(self.const)
+        if not isinstance(other, Exact) or other.is_constant:
+            return other.product(self, ranges)
+        (a_low, a_high), (b_low, b_high) = self.range(ranges), other.range(ranges)
+        m, n = below((a_low + a_high) / 2), below((b_low + b_high) / 2)
+        rest = max(a_high - m, m - a_low) * max(b_high - n, n - b_low)
+        least = ZERO if self is other else -rest  # equal forms of different terms have errors of their own
+        return other.times(m).plus(self.times(n)).plus(Exact(-m * n)).widened(least, rest)
+
+    def rectified(self, ranges: Ranges) -> Form:
+        """Where the sign is open, between its chord and the chord's parallel below."""
+        low, high = self.range(ranges)
+        if low >= 0:
+            return self
+        if high <= 0:
+            return Exact(ZERO)
+        slope = below(high / (high - low), 64)
+        # a -> max(a, 0) - slope a is convex, so largest at an end and least at 0
+        return self.times(slope).widened(ZERO, max(-slope * low, (1 - slope) * high))
 
     def widened(self, low: Fraction, high: Fraction) -> Form:
-        """The form with an error from low to high more."""
-        return Form(self.const, self.terms, self.low + low, self.high + high)
+        return Exact(self.const, self.terms, self.low + low, self.high + high)
 
-    def rounded(self, ranges: Ranges) -> Form:
-        """The same form, or one with shorter numbers that contains it."""
+    def shortened(self, ranges: Ranges) -> Form:
         numbers = (self.const, self.low, self.high, *self.terms.values())
         if self.is_constant or all(bits(a) <= MAX_BITS for a in numbers):
             return self
         error, terms = ZERO, {}
         for symbol, a in self.terms.items():
-            terms[symbol] = shortened(a)
+            terms[symbol] = below(a)
             error += abs(a - terms[symbol]) * max(map(abs, ranges[symbol]))
-        const = shortened(self.const)
+        const = below(self.const)
         error += abs(self.const - const)
-        return Form(const, terms, below(self.low - error), above(self.high + error))
+        return Exact(const, terms, below(self.low - error), above(self.high + error))
+
+    def limit(self, low: Fraction, a: Fraction, at: Fraction) -> Fraction:
+        return at - low / a
 
 
 def constant(value: Fraction | int) -> Form:
-    return Form(Fraction(value))
+    return Exact(Fraction(value))
 
 
 def between(low: Fraction, high: Fraction) -> Form:
     """Any value of an interval."""
-    return Form(low, {}, ZERO, high - low)
+    return Exact(low, {}, ZERO, high - low)
 
 
 # Short numbers --------------------------------------------------------------------------------------------------------
@@ -102,58 +193,3 @@ def below(a: Fraction, kept: int = KEPT_BITS) -> Fraction:
 
 def above(a: Fraction, kept: int = KEPT_BITS) -> Fraction:
     return -below(-a, kept)
-
-
-def shortened(a: Fraction) -> Fraction:
-    return below(a)
-
-
-# Products and powers --------------------------------------------------------------------------------------------------
-
-
-def product(a: Form, b: Form, ranges: Ranges) -> Form:
-    """a b = m b + n a - m n + (a - m)(b - n), with m and n in the middle of their ranges."""
-    if a.is_constant:
-        return b.times(a.const)
-    if b.is_constant:
-        return a.times(b.const)
-    (a_low, a_high), (b_low, b_high) = a.range(ranges), b.range(ranges)
-    m, n = below((a_low + a_high) / 2), below((b_low + b_high) / 2)
-    rest = max(a_high - m, m - a_low) * max(b_high - n, n - b_low)
-    least = ZERO if a is b else -rest  # equal forms of different terms have errors of their own
-    return b.times(m).plus(a.times(n)).plus(Form(-m * n)).widened(least, rest)
-
-
-def power(a: Form, exponent: int, ranges: Ranges) -> Form:
-    """A natural power: of a constant exactly, else by the range, and squares by their tangent in the middle."""
-    if a.is_constant:
-        return Form(a.const**exponent)
-    if exponent == 0:
-        return Form(ONE)
-    if exponent == 1:
-        return a
-    if exponent == 2:
-        return product(a, a, ranges)
-    low, high = a.range(ranges)
-    ends = (low**exponent, high**exponent)
-    return between(ZERO if exponent % 2 == 0 and low <= 0 <= high else min(ends), max(ends))
-
-
-def reciprocal(a: Form, ranges: Ranges) -> Form | None:
-    """1 / a; None where a may be zero."""
-    low, high = a.range(ranges)
-    if low <= 0 <= high:
-        return None
-    return Form(1 / a.const) if a.is_constant else between(below(1 / high), above(1 / low))
-
-
-def rectified(a: Form, ranges: Ranges) -> Form:
-    """max(a, 0): where the sign is open, between its chord and the chord's parallel below."""
-    low, high = a.range(ranges)
-    if low >= 0:
-        return a
-    if high <= 0:
-        return Form(ZERO)
-    slope = below(high / (high - low), 64)
-    # a -> max(a, 0) - slope a is convex, so largest at an end and least at 0
-    return a.times(slope).widened(ZERO, max(-slope * low, (1 - slope) * high))

@@ -177,7 +177,7 @@ class Demand:
     strong: bool  # whether the path has to go on
     promises: frozenset[Formula]  # untils without a bound that are put off
 
-    def allows(self, truths: Sequence[bool]) -> bool:
+    def allows(self, truths: Sequence[bool | None]) -> bool:
         return all(truths[atom] is wanted for atom, wanted in self.literals)
 
 

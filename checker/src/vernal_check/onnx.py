@@ -30,6 +30,7 @@ class Instruction:
     inputs: tuple[int, ...]
     rows: tuple[tuple[tuple[int, Fraction], ...], ...] = ()  # of an affine map: (column, weight) where not 0
     shift: tuple[Fraction, ...] = ()
+    columns: int = 0
     scale: Fraction = Fraction(0)
 
 
@@ -242,7 +243,7 @@ class Reader:
             for i in range(rows)
         )
         more = (Fraction(0),) * rows if shift is None else stretched(shift, rows)
-        return self.emit("affine", [vector], (*shape[:-1], rows), rows=table, shift=more)
+        return self.emit("affine", [vector], (*shape[:-1], rows), rows=table, shift=more, columns=columns)
 
     def elementwise(self, op: str, a: Any, b: Any) -> Any:
         if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -258,12 +259,12 @@ class Reader:
             sign = -1 if op == "Sub" and isinstance(b, tuple) else 1
             more = values if op == "Add" or sign < 0 else tuple(-v for v in values)
             table = tuple(((i, Fraction(sign)),) for i in range(size))
-            return self.emit("affine", [variable[0]], variable[1], rows=table, shift=more)
+            return self.emit("affine", [variable[0]], variable[1], rows=table, shift=more, columns=size)
         if op == "Div" and (isinstance(b, tuple) or not all(values)):
             raise Unreadable("a division by a variable is not read")
         factors = [1 / v for v in values] if op == "Div" else list(values)
         scaled = tuple(tuple((i, factors[i]) for _ in range(bool(factors[i]))) for i in range(size))
-        return self.emit("affine", [variable[0]], variable[1], rows=scaled, shift=(Fraction(0),) * size)
+        return self.emit("affine", [variable[0]], variable[1], rows=scaled, shift=(Fraction(0),) * size, columns=size)
 
 
 def stretched(constant: Tensor, size: int) -> tuple[Fraction, ...]:

@@ -14,15 +14,16 @@ from fractions import Fraction
 from vernal_check.clock import tick
 from vernal_check.errors import Rejected
 from vernal_check.evaluation import Fork
-from vernal_check.forms import ZERO, Form, Interval
+from vernal_check.forms import ZERO, Interval
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, Normal, demands, untils
-from vernal_check.system import Case, Cell, Place, Region, System, placed
+from vernal_check.system import Case, Cell, Place, Region, System, Truths, placed
 
+Atoms = frozenset[int]  # those that are asked about
 MAX_PARTS = 10_000  # boxes into which an image falls while it is covered
 MAX_PAIRS = 5_000_000
 MAX_HALVINGS = 6  # of a set whose image is not covered
 MAX_PLACES = 50_000  # that come of one set which is followed
-MAX_CUTS, MAX_DEPTH = 4096, 24  # parts of such a set, and how often each is halved
+MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Step:
     """A case of a place and the places around where it goes: None where paths end, empty where that is unknown."""
 
     forks: tuple[Fork, ...]
-    truths: tuple[bool, ...]
+    truths: Truths
     targets: tuple[int, ...] | None
 
 
@@ -54,8 +55,8 @@ class Graph:
         self.boxes: dict[tuple[Cell, ...], list[int]] = {}
         self.names: dict[str, int] = {}
         self.sorted: dict[tuple[Cell, ...], tuple[list[tuple[Interval, int]], Fraction]] = {}
-        self.known: dict[int, list[Step]] = {}
-        self.seen: dict[int, list[Case]] = {}
+        self.known: dict[tuple[int, Atoms], list[Step]] = {}
+        self.seen: dict[tuple[int, Atoms], list[Case]] = {}
         for number, node in enumerate(nodes):
             self.names[node.name] = number
             if all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in node.region):
@@ -101,31 +102,37 @@ class Graph:
         last = bisect_right(ends, high, key=lambda entry: entry[0][0])
         return [number for _, number in ends[first:last]]
 
-    def cases(self, number: int, moves: bool, place: Place | None = None) -> list[Case]:
+    def cases(self, number: int, asked: Atoms, moves: bool, place: Place | None = None) -> list[Case]:
         node = self.nodes[number]
         try:
-            return self.system.cases(place or placed(node.region), self.normal.atoms, moves)
+            return self.system.cases(place or placed(node.region), self.normal.atoms, asked, moves)
         except Rejected as problem:
             raise Rejected(problem.reason, node.name, problem.obligation) from None
 
-    def steps(self, number: int) -> list[Step]:
+    def steps(self, number: int, asked: Atoms) -> list[Step]:
         """The cases of a node with their targets (obligation 3): where they are not covered, its halves are tried."""
-        if number not in self.known:
-            after = self.nodes[number].after
-            named = None if after is None else [self.names[name] for name in after if name in self.names]
-            self.known[number] = self.parts(number, placed(self.nodes[number].region), named, ())
-        return self.known[number]
+        if (number, asked) not in self.known:
+            place = placed(self.nodes[number].region)
+            self.known[number, asked] = self.parts(number, asked, place, self.named(number), ())
+        return self.known[number, asked]
 
-    def parts(self, number: int, place: Place, named: Sequence[int] | None, before: tuple[Fork, ...]) -> list[Step]:
+    def named(self, number: int) -> list[int] | None:
+        """The nodes that a node names; None where all are meant."""
+        after = self.nodes[number].after
+        return None if after is None else [self.names[name] for name in after if name in self.names]
+
+    def parts(
+        self, number: int, asked: Atoms, place: Place, named: Sequence[int] | None, before: tuple[Fork, ...]
+    ) -> list[Step]:
         """The steps of a part of a node."""
-        found = [self.step(case, named, before) for case in self.cases(number, moves=True, place=place)]
+        found = [self.step(case, named, before) for case in self.cases(number, asked, moves=True, place=place)]
         halves = place.halves() if len(before) < MAX_HALVINGS else None
         if halves is None or all(step.targets != () for step in found):
             return found
         return [
             step
             for taken, half in enumerate(halves)
-            for step in self.parts(number, half, named, (*before, Fork("either", 2, taken)))
+            for step in self.parts(number, asked, half, named, (*before, Fork("either", 2, taken)))
         ]
 
     def step(self, case: Case, named: Sequence[int] | None, before: tuple[Fork, ...]) -> Step:
@@ -134,13 +141,11 @@ class Graph:
             return Step(forks, case.truths, None)
         return Step(forks, case.truths, tuple(self.covering(case.after.region, named) or ()))
 
-    def truths(self, number: int) -> list[Case]:
+    def truths(self, number: int, asked: Atoms) -> list[Case]:
         """What is true at a node, without its steps."""
-        if number in self.known:
-            return [Case(step.forks, step.truths, None) for step in self.known[number]]
-        if number not in self.seen:
-            self.seen[number] = self.cases(number, moves=False)
-        return self.seen[number]
+        if (number, asked) not in self.seen:
+            self.seen[number, asked] = self.cases(number, asked, moves=False)
+        return self.seen[number, asked]
 
     def is_last(self, number: int) -> bool:
         """Whether nothing is said of a node's steps: they must not matter."""
@@ -148,9 +153,8 @@ class Graph:
 
     def uncovered(self, number: int) -> Rejected:
         """Why a node is rejected whose states may go where no set is."""
-        node = self.nodes[number]
-        named = None if node.after is None else [self.names[name] for name in node.after if name in self.names]
-        for case in self.cases(number, moves=True):
+        node, named = self.nodes[number], self.named(number)
+        for case in self.cases(number, frozenset(), moves=True):
             if case.after is not None and self.covering(case.after.region, named) is None:
                 where = self.system.described(case.after.region)
                 return Rejected(f"a step leads to {where}, which no set named contains", node.name, 3)
@@ -168,39 +172,37 @@ class Walk:
         self.graph, self.system, self.normal, self.name = graph, graph.system, graph.normal, name
         self.places: list[Place] = [start]
         self.numbers: dict[tuple[object, ...], int] = {}
-        self.known: dict[int, list[Step]] = {}
+        self.known: dict[tuple[int, Atoms], list[Step]] = {}
 
     def number(self, place: Place) -> int:
-        values = tuple(_key(value) for value in place.values)
-        key = (values, place.ranges)
-        if key not in self.numbers:
+        if place.key not in self.numbers:
             if len(self.places) >= MAX_PLACES:
                 raise Rejected(f"more than {MAX_PLACES:,} sets come of one that is followed", self.name)
-            self.numbers[key] = len(self.places)
+            self.numbers[place.key] = len(self.places)
             self.places.append(place)
-        return self.numbers[key]
+        return self.numbers[place.key]
 
     def is_last(self, number: int) -> bool:
         """Whether the claim is looked at first, and a step only where it asks for one: it may ask for none."""
-        return number not in self.known
+        return True
 
-    def truths(self, number: int) -> list[Case]:
-        return self.cases(number, moves=False)
+    def truths(self, number: int, asked: Atoms) -> list[Case]:
+        return self.cases(number, asked, moves=False)
 
-    def cases(self, number: int, moves: bool) -> list[Case]:
+    def cases(self, number: int, asked: Atoms, moves: bool) -> list[Case]:
         try:
-            return self.system.cases(self.places[number], self.normal.atoms, moves)
+            return self.system.cases(self.places[number], self.normal.atoms, asked, moves)
         except Rejected as problem:
             raise Rejected(problem.reason, self.name, problem.obligation) from None
 
-    def steps(self, number: int) -> list[Step]:
-        if number not in self.known:
+    def steps(self, number: int, asked: Atoms) -> list[Step]:
+        if (number, asked) not in self.known:
             made = []
-            for case in self.cases(number, moves=True):
+            for case in self.cases(number, asked, moves=True):
                 targets = None if case.after is None else (self.number(case.after),)
                 made.append(Step(case.forks, case.truths, targets))
-            self.known[number] = made
-        return self.known[number]
+            self.known[number, asked] = made
+        return self.known[number, asked]
 
     def uncovered(self, number: int) -> Rejected:
         raise AssertionError("what is followed is covered")
@@ -209,16 +211,20 @@ class Walk:
         return self.name, self.system.described(self.places[number].region)
 
 
-def _key(value: object) -> object:
-    return (
-        (value.const, tuple(sorted(value.terms.items())), value.low, value.high) if isinstance(value, Form) else value
-    )
-
-
 def walk(graph: Graph, number: int) -> None:
+    """Follow a set in floats, and where these do not show the claim in rational numbers."""
+    try:
+        follow(graph, number, directed=True)
+    except Rejected as problem:
+        if problem.obligation == 6:
+            raise
+        follow(graph, number, directed=False)
+
+
+def follow(graph: Graph, number: int, directed: bool) -> None:
     """Follow a set; where its bounds are too loose, its halves, and so on."""
     node = graph.nodes[number]
-    left = [(placed(node.region), 0)]
+    left = [(placed(node.region, directed), 0)]
     for _ in range(MAX_CUTS):
         if not left:
             return
@@ -312,11 +318,12 @@ class Product:
         if state not in self.ways:
             self.ways[state] = demands(state)
         ways = self.ways[state]
-        if self.graph.is_last(number):
-            cases = self.graph.truths(number)
+        asked = frozenset(atom for way in ways for atom, _ in way.literals)
+        if asked and self.graph.is_last(number):
+            cases = self.graph.truths(number, asked)
             if not any(way.allows(case.truths) for way in ways for case in cases):
                 return
-        for step in self.graph.steps(number):
+        for step in self.graph.steps(number, asked):
             for way in ways:
                 if way.allows(step.truths):
                     yield from self.along(pair, step, way)
@@ -411,7 +418,11 @@ class Fixpoints:
             return everything if f == TRUE else set()
         if f.op in ("atom", "no atom"):
             wanted = f.op == "atom"
-            return {n for n in everything if all(c.truths[f.atom] is wanted for c in self.graph.truths(n))}
+            return {
+                n
+                for n in everything
+                if all(c.truths[f.atom] is wanted for c in self.graph.truths(n, frozenset([f.atom])))
+            }
         parts = [self.true(part) for part in f.parts]
         if f.op == "and":
             return set.intersection(*parts)
@@ -444,7 +455,7 @@ class Fixpoints:
 
     def before(self, universal: bool, strong: bool, wanted: set[int]) -> set[int]:
         """Nodes from which every step, or one that can be chosen, leads into wanted nodes."""
-        return {n for n in range(self.count) if self.leads(self.graph.steps(n), universal, strong, wanted)}
+        return {n for n in range(self.count) if self.leads(self.graph.steps(n, frozenset()), universal, strong, wanted)}
 
     def leads(self, steps: Sequence[Step], universal: bool, strong: bool, wanted: set[int]) -> bool:
         good = [

@@ -13,17 +13,19 @@ from math import ceil, floor
 from typing import Any
 
 from vernal_check import curves
+from vernal_check.directed import spanned
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.evaluation import End, Fork, Run, outcomes
 from vernal_check.expressions import Scope
-from vernal_check.forms import ONE, ZERO, Form, Interval, Ranges, below, rectified
+from vernal_check.forms import ONE, ZERO, Exact, Form, Interval, Ranges, below
+from vernal_check.networks import computed
 from vernal_check.onnx import Network
 from vernal_check.syntax import Node
 from vernal_check.task import Agent, Task, Variable, plain
 
 Cell = Interval | bool | str  # what a set says of a variable: the ends of a number, a truth value, a label
 Region = tuple[Cell, ...]
-Truths = tuple[bool, ...]  # of the atoms of the claim
+Truths = tuple[bool | None, ...]  # of the atoms of the claim; None where nobody asks
 MAX_STARTS = 2_000_000
 
 
@@ -33,37 +35,57 @@ class Place:
 
     values: tuple[Any, ...]
     ranges: tuple[tuple[int, Interval], ...]
+    directed: bool = False
 
     @property
     def region(self) -> Region:
         """The box around it."""
         ranges = dict(self.ranges)
-        return tuple(value.range(ranges) if isinstance(value, Form) else value for value in self.values)
+        return tuple(ends(value, ranges) if isinstance(value, Form) else value for value in self.values)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it apart from others."""
+        return self.ranges, *(value.key if isinstance(value, Form) else value for value in self.values)
 
     def halves(self) -> tuple[Place, Place] | None:
-        """The place cut in the middle of its widest symbol; None where there is none."""
-        widths = [high - low for _, (low, high) in self.ranges]
+        """The place cut in the middle of the symbol that matters most; None where there is none."""
+        widths = [(high - low) * self._weight(symbol) for symbol, (low, high) in self.ranges]
         if not widths or not max(widths):
             return None
         at = widths.index(max(widths))
         symbol, (low, high) = self.ranges[at]
-        middle = below((low + high) / 2, 64)
-        before, after = self.ranges[:at], self.ranges[at + 1 :]
-        first, second = (Place(self.values, (*before, (symbol, e), *after)) for e in ((low, middle), (middle, high)))
-        return first, second
+        middle = (low + high) / 2 if self.directed else below((low + high) / 2, 64)
+        if not low < middle < high:
+            return None
+        parts = [
+            (*self.ranges[:at], (symbol, ends), *self.ranges[at + 1 :]) for ends in ((low, middle), (middle, high))
+        ]
+        return Place(self.values, parts[0], self.directed), Place(self.values, parts[1], self.directed)
+
+    def _weight(self, symbol: int) -> Any:
+        return max((abs(v.terms[symbol]) for v in self.values if isinstance(v, Form) and symbol in v.terms), default=0)
 
 
-def placed(region: Region) -> Place:
+def ends(value: Form, ranges: Ranges) -> tuple[Fraction, Fraction]:
+    low, high = value.range(ranges)
+    return Fraction(low), Fraction(high)
+
+
+def placed(region: Region, directed: bool = False) -> Place:
     """A region as a place: the symbol of a variable is its number."""
     values: list[Any] = []
     ranges: list[tuple[int, Interval]] = []
     for number, cell in enumerate(region):
-        if isinstance(cell, tuple) and cell[0] < cell[1]:
-            ranges.append((number, cell))
-            values.append(Form(ZERO, {number: ONE}))
+        if not isinstance(cell, tuple) or cell[0] == cell[1]:
+            values.append(Exact(cell[0]) if isinstance(cell, tuple) else cell)
+        elif directed:
+            ranges.append((number, (-1.0, 1.0)))
+            values.append(spanned(number, *cell))
         else:
-            values.append(Form(cell[0]) if isinstance(cell, tuple) else cell)
-    return Place(tuple(values), tuple(ranges))
+            ranges.append((number, cell))
+            values.append(Exact(ZERO, {number: ONE}))
+    return Place(tuple(values), tuple(ranges), directed)
 
 
 @dataclass(frozen=True)
@@ -71,7 +93,7 @@ class Case:
     """One way a position goes: the truth of atoms there, and where its states go; None where paths end."""
 
     forks: tuple[Fork, ...]
-    truths: tuple[bool, ...]
+    truths: Truths
     after: Place | None
 
 
@@ -122,7 +144,7 @@ class System:
         out = self.network(self._chosen(agent, scope), inputs, scope.run)
         if agent.act == "argmax":
             winner = scope.run.largest(out)
-            return Form(Fraction(winner)) if agent.labels is None else agent.labels[winner]
+            return Exact(Fraction(winner)) if agent.labels is None else agent.labels[winner]
         if agent.act == "raw":
             return out[0] if len(out) == 1 else tuple(out)
         inner = Scope(scope.run, lambda name, s: tuple(out) if name == "out" else scope.lookup(name, s), self.calls)
@@ -152,7 +174,7 @@ class System:
             raise Unreadable(f"a network of {network.size} inputs is given {len(inputs)}")
         if not all(value.is_constant for value in inputs):
             return computed(network, inputs, run.ranges)
-        key = (id(network), tuple(value.const for value in inputs))
+        key = (id(network), tuple(value.value for value in inputs))
         if key not in self.remembered:
             self.remembered[key] = tuple(computed(network, inputs, run.ranges))
         return self.remembered[key]
@@ -193,13 +215,12 @@ class System:
             low, high = (scope.number(end) for end in node.args)
             if not low.is_constant or not high.is_constant:
                 raise Unreadable(f"the start of {variable.name} is not rational")
-            if low.const > high.const:
+            if low.value > high.value:
                 raise Unreadable(f"the start of {variable.name} is an inverted interval")
             if variable.sort == "int":
-                first, last = ceil(low.const), floor(high.const)
-                yield from ((Fraction(i), Fraction(i)) for i in range(first, last + 1))
+                yield from ((Fraction(i), Fraction(i)) for i in range(ceil(low.value), floor(high.value) + 1))
             else:
-                yield low.const, high.const
+                yield low.value, high.value
             return
         for member in node.args if node.op == "set" else (node,):
             yield _cell(scope.value(member), {}, variable)
@@ -212,18 +233,22 @@ class System:
 
         return Scope(Run((), {}), lookup, {})
 
-    def cases(self, place: Place, atoms: Sequence[Node], moves: bool) -> list[Case]:
+    def cases(self, place: Place, atoms: Sequence[Node], asked: frozenset[int], moves: bool) -> list[Case]:
         """All ways the positions of a place go; only what is true there unless it moves."""
         found = []
-        for outcome in outcomes(dict(place.ranges), lambda run: self._case(run, place, atoms, moves)):
+        for outcome in outcomes(
+            dict(place.ranges), lambda run: self._case(run, place, atoms, asked, moves), place.directed
+        ):
             truths, after = outcome.value
             found.append(Case(outcome.forks, truths, after))
         return found
 
-    def _case(self, run: Run, place: Place, atoms: Sequence[Node], moves: bool) -> tuple[Truths, Place | None]:
+    def _case(
+        self, run: Run, place: Place, atoms: Sequence[Node], asked: frozenset[int], moves: bool
+    ) -> tuple[Truths, Place | None]:
         scope = self.scope(run, place)
         try:
-            truths = tuple(scope.truth(atom) for atom in atoms)
+            truths = tuple(scope.truth(atom) if i in asked else None for i, atom in enumerate(atoms))
             if not moves or not scope.truth(self.task.enabled):
                 return truths, None
             try:
@@ -235,7 +260,7 @@ class System:
         except curves.Undefined as problem:
             raise Rejected(f"{problem} at some of the states {self.described(place.region)}", obligation=6) from None
         used = sorted({symbol for value in after if isinstance(value, Form) for symbol in value.terms})
-        return truths, Place(tuple(after), tuple((symbol, run.ranges[symbol]) for symbol in used))
+        return truths, Place(tuple(after), tuple((symbol, run.ranges[symbol]) for symbol in used), place.directed)
 
     def _next(self, scope: Scope, variable: Variable) -> Any:
         node = self.task.next.get(variable.name)
@@ -250,47 +275,13 @@ class System:
         return ", ".join(f"{v.name} = {_shown(cell)}" for v, cell in zip(self.task.variables, region, strict=True))
 
 
-def computed(network: Network, inputs: Sequence[Form], ranges: Ranges) -> Sequence[Form]:
-    """The outputs of a network, instruction by instruction."""
-    vectors: list[list[Form]] = [list(inputs)]
-    for step in network.instructions:
-        given = [vectors[number] for number in step.inputs]
-        if step.kind == "affine":
-            made = [_combined(row, shift, given[0], ranges) for row, shift in zip(step.rows, step.shift, strict=True)]
-        elif step.kind == "relu":
-            made = [rectified(value, ranges) for value in given[0]]
-        elif step.kind == "leaky":
-            made = [rectified(v, ranges).times(1 - step.scale).plus(v.times(step.scale)) for v in given[0]]
-        elif step.kind == "add":
-            made = [a.plus(b.times(step.scale)) for a, b in zip(*given, strict=True)]
-        elif step.kind == "same":
-            made = given[0]
-        else:
-            made = [curves.apply(step.kind, value, ranges) for value in given[0]]
-        vectors.append(made)
-    return vectors[-1]
-
-
-def _combined(row: Sequence[tuple[int, Fraction]], shift: Fraction, given: Sequence[Form], ranges: Ranges) -> Form:
-    const, low, high, terms = shift, ZERO, ZERO, dict[int, Fraction]()
-    for column, weight in row:
-        form = given[column]
-        const += weight * form.const
-        low, high = (low + weight * form.low, high + weight * form.high) if weight > 0 else (
-            low + weight * form.high, high + weight * form.low
-        )  # fmt: skip
-        for symbol, a in form.terms.items():
-            terms[symbol] = terms.get(symbol, ZERO) + weight * a
-    return Form(const, {symbol: a for symbol, a in terms.items() if a}, low, high).rounded(ranges)
-
-
 # Cells ----------------------------------------------------------------------------------------------------------------
 
 
 def _cell(value: Any, ranges: Ranges, variable: Variable) -> Cell:
     """A value as what a region says of a variable."""
     checked = _checked(value, ranges, variable)
-    found: Cell = checked.range(ranges) if isinstance(checked, Form) else checked
+    found: Cell = ends(checked, ranges) if isinstance(checked, Form) else checked
     return found
 
 
@@ -301,10 +292,12 @@ def _checked(value: Any, ranges: Ranges, variable: Variable) -> Any:
     if variable.sort == "enum" and isinstance(value, str) and value in variable.labels:
         return value
     if variable.sort in ("real", "int") and isinstance(value, Form):
+        if value.is_constant and variable.sort == "real":
+            return value
         low, high = value.range(ranges)
-        if variable.sort == "int" and (low != high or low.denominator != 1):
+        if variable.sort == "int" and (low != high or Fraction(low).denominator != 1):
             raise Rejected(f"the integer {variable.name} is not one number in a case", obligation=3)
-        return Form(low) if low == high else value
+        return Exact(Fraction(low)) if low == high else value
     raise Unreadable(f"{variable.name} is given a value of another sort")
 
 

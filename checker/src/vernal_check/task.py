@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from vernal_check import onnx, syntax
+from vernal_check import onnx, syntax, worlds
 from vernal_check.errors import Unreadable
 from vernal_check.evaluation import Run
 from vernal_check.expressions import Scope, pi
@@ -68,7 +68,7 @@ class Task:
     init: dict[str, Node] = field(default_factory=dict)
     where: list[Node] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
-    hashes: list[str] = field(default_factory=list)  # the sha256 of each network that was read
+    hashes: list[str] = field(default_factory=list)  # the sha256 of each world and network that was read
 
     @property
     def labels(self) -> set[str]:
@@ -76,16 +76,28 @@ class Task:
         return found.union(*(agent.labels or () for agent in self.agents.values()))
 
 
-def load(file: Path, sha256: str | None, parameters: Mapping[str, Fraction]) -> Task:
-    """The task of a file with this hash, with some parameters replaced."""
+def load(file: Path, sha256: str | None, parameters: Mapping[str, Fraction], given: Mapping[str, str]) -> Task:
+    """The task of a file with this hash, with some parameters replaced; `given` are the texts of worlds."""
     data = content(file)
     if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
         raise Unreadable(f"the task file {file} has not the hash that the certificate names: it was changed")
+    layers, hashes = [tables(data, str(file))], list[str]()
+    while isinstance(name := layers[-1].get("world"), str) and len(layers) <= worlds.MAX_LAYERS:
+        below = worlds.text(name, given).encode()
+        hashes.append(hashlib.sha256(below).hexdigest())
+        layers.append(tables(below, f"world {name}"))
+    merged: dict[str, Any] = {}
+    for number, layer in enumerate(reversed(layers), 1 - len(layers)):
+        left_out = {"world"} if number == 0 else {"world", "name"}
+        merged = worlds.laid_over({key: value for key, value in layer.items() if key not in left_out}, merged)
+    return Builder(file.parent, merged, parameters, hashes).task
+
+
+def tables(data: bytes, name: str) -> dict[str, Any]:
     try:
-        table = tomllib.loads(data.decode("utf-8"), parse_float=Decimal)
+        return tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(f"{file}: {error}") from None
-    return Builder(file.parent, table, parameters).task
+        raise Unreadable(f"{name}: {error}") from None
 
 
 def content(file: Path) -> bytes:
@@ -114,12 +126,14 @@ def tree(item: Any, read: Any = syntax.expression) -> Node:
 class Builder:
     """The tables of a file, one after the other."""
 
-    def __init__(self, folder: Path, table: Mapping[str, Any], given: Mapping[str, Fraction]) -> None:
+    def __init__(
+        self, folder: Path, table: Mapping[str, Any], given: Mapping[str, Fraction], hashes: list[str]
+    ) -> None:
         self.folder, self.table = folder, table
         unknown = set(table) - TOP
         if unknown or table.get("vernal") != 1:
             raise Unreadable(f"{', '.join(sorted(unknown)) or 'a file without vernal = 1'}: not read by this program")
-        self.task = Task(str(table.get("name", "")))
+        self.task = Task(str(table.get("name", "")), hashes=hashes)
         self.constants(given)
         self.task.functions = {name: self.network(file)[0] for name, file in self.section("networks").items()}
         self.state()
@@ -166,7 +180,7 @@ class Builder:
         value = self.scope().number(node)
         if not value.is_constant:
             raise Unreadable("a rational constant is expected")
-        return value.const
+        return value.value
 
     def scope(self) -> Scope:
         task = self.task

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vernal.model.system import Model
 
 NO_FILE = "vernal-check reads the task from its file, and this one was made in Python"
+WORLD = "world:"
 OTHER_FILE = "vernal-check does not read {} yet"
 SetEnds = tuple[tuple[Fraction, Fraction], ...]  # the ends of every state variable, in the order of the model
 
@@ -76,6 +77,9 @@ def unread(task: Task) -> str | None:
     if not task.source.file.endswith(".toml"):
         return OTHER_FILE.format(f"{Path(task.source.file).suffix} files")
     for network in task.networks:
-        if not network.file.endswith(".onnx"):
-            return OTHER_FILE.format("worlds" if network.file.startswith("world:") else network.file)
+        if network.file.startswith(WORLD):
+            if network.file.endswith(".toml"):
+                return OTHER_FILE.format("worlds that are files of their own")
+        elif not network.file.endswith(".onnx"):
+            return OTHER_FILE.format(network.file)
     return None

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from vernal.errors import InputError
-from vernal.evidence.cover import ProofCover, SetEnds
+from vernal.evidence.cover import WORLD, ProofCover, SetEnds
 from vernal.evidence.document_head import exact_number, head
 from vernal.evidence.result import HOLDS, Result
+from vernal.formats.task.shelf import Shelf
 from vernal.logic.task import Task
 from vernal.model.initial import Ends
 from vernal.model.sorts import BOOL, Kind, Sort
@@ -61,7 +62,14 @@ class CertificateFile:
             "property": self.name,
             "verdict": HOLDS.value,
             "variables": [variable.name for variable in self.task.model.state],
+            **({"worlds": self.worlds} if self.worlds else {}),
         }
+
+    @property
+    def worlds(self) -> dict[str, str]:
+        """The texts of the worlds that the task is built on."""
+        named = [one.file.removeprefix(WORLD) for one in self.task.networks if one.file.startswith(WORLD)]
+        return {} if Shelf.find is None else {name: Shelf.find(name) for name in named}
 
     def save(self, file: str | Path) -> None:
         """Write the file, for `vernal-check`."""

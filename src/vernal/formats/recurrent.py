@@ -245,8 +245,9 @@ def _array(values: Weights, rank: int, what: str) -> Array:
 
 
 def walked(network: Network, seen: Array) -> Array:
-    """The outputs for observations one after the other, a row each; what is remembered begins at zero."""
-    memory: dict[Expr, Array] = {var: np.zeros((1, var.size)) for var, _ in network.memory}
+    """The outputs for observations one after the other, a row each, from what the network remembers at first."""
+    starts = iter(np.array(network.starts or [0] * network.memory_size, dtype=np.float64))
+    memory: dict[Expr, Array] = {var: np.array([[next(starts) for _ in range(var.size)]]) for var, _ in network.memory}
     rows = []
     for x in seen:
         output, *after = evaluate(network.roots, {network.inputs: x[None, :], **memory})

@@ -16,6 +16,8 @@ from vernal.model.graph import order, substitute
 from vernal.model.hooks import hook
 from vernal.model.portable import Portable
 
+MERGED = "several operators read as one"
+
 
 @dataclass(frozen=True, slots=True)
 class Network(Portable):
@@ -24,7 +26,8 @@ class Network(Portable):
     `inputs` is the vector variable the body is written over; `memory` pairs each memory variable with the expression
     of its next value. `file` and `sha256` say where the weights came from. `dropped` names a Softmax or LogSoftmax that
     the file ends with and `output` leaves out: the order of the scores is the same, their values are not. `starts` is
-    what the memory starts with, component by component, where the network says it; empty for zeros.
+    what the memory starts with, component by component, where the network says it; empty for zeros. `operators` are
+    those of the ONNX file, and MERGED where several of them are read as one; empty for what came from elsewhere.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Network(Portable):
     sha256: str | None = None
     dropped: str | None = None
     starts: tuple[Fraction, ...] = ()
+    operators: tuple[str, ...] = ()
 
     @property
     def softmax_dropped(self) -> bool:

@@ -1,4 +1,4 @@
-"""A linear program that gets more rows: HiGHS goes on from the last basis, which is much faster than a new start.
+"""A linear program that gets more rows or other costs: HiGHS goes on from the last basis, much faster than anew.
 
 What it finds is a proposal in floating point, for those who check it or need no proof.
 """
@@ -30,9 +30,15 @@ class GrowingProgram:
         below = np.full(count, -np.inf)
         self._highs.addRows(count, below, ends, rows.size, starts, np.tile(self._index, count), rows.ravel())
 
-    def minimise(self) -> Floats | None:
-        """A point with the least value; None where the solver does not say."""
+    def minimise(self, cost: Floats | None = None) -> Floats | None:
+        """A point with the least value, of another cost if one is given; None where the solver does not say."""
+        if cost is not None:
+            self._highs.changeColsCost(self.columns, self._index, cost)
         self._highs.run()
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         return np.array(self._highs.getSolution().col_value, dtype=np.float64)
+
+    def multipliers(self) -> Floats:
+        """How much each row adds to the cost at the point found last; none is negative."""
+        return np.maximum(-np.array(self._highs.getSolution().row_dual, dtype=np.float64), 0.0)

@@ -8,8 +8,9 @@ refused by name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from vernal.formats.layers import check_finite, check_width
 from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.folding import folded
+from vernal.formats.onnx.merging import is_merged
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
 from vernal.formats.onnx.outputs import keep_output
 from vernal.formats.onnx.recurrent import RECURRENT
@@ -34,7 +36,7 @@ from vernal.formats.onnx.steps import check_steps
 from vernal.formats.onnx.trees import ML_DOMAIN, TREES, is_softened, scores_alone
 from vernal.formats.recurrent import Slots
 from vernal.interpret.numbers.rounding import Array
-from vernal.model.network import Network, memory_var, network_input
+from vernal.model.network import MERGED, Network, memory_var, network_input
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -77,9 +79,10 @@ def parse_onnx(
     given = {entry.name: _given(entry) for entry in entries}
     values.update(given)
     check_read(graph.node, given, results)
-    dropped = _run(graph, opset, values, results, None, limits)
+    done = _run(graph, opset, values, results, None, limits)
     made = {result: _output(values, result) for result in results}
-    return join_states(name, given, made, carry or {}, dropped, through_operators(graph.node, given, made))
+    joined = join_states(name, given, made, carry or {}, done.dropped, through_operators(graph.node, given, made))
+    return replace(joined, operators=done.operators)
 
 
 def _acting(graph: GraphProto) -> list[ValueInfoProto]:
@@ -106,8 +109,9 @@ def _plain(
     def read(seen: tuple[int, ...], slots: Slots) -> Network:
         inputs = network_input(prod(seen))
         own = {**values, entry.name: Tensor(inputs, seen)}
-        dropped = _run(graph, opset, own, [result], slots, limits)
-        return slots.network(name, inputs, _output(own, result).expr, dropped.get(result))
+        done = _run(graph, opset, own, [result], slots, limits)
+        network = slots.network(name, inputs, _output(own, result).expr, done.dropped.get(result))
+        return replace(network, operators=done.operators)
 
     made = read(shape, Slots())
     if made.memory:
@@ -217,6 +221,13 @@ def _listed(tensor: TensorProto) -> list[float]:
     return entries
 
 
+class GraphRun(NamedTuple):
+    """What is known of a graph once all of its nodes are read."""
+
+    dropped: dict[str, str]  # the operators left out at the end of outputs, by the names of these
+    operators: tuple[str, ...]  # all of them, each once
+
+
 def _run(
     graph: GraphProto,
     opset: int,
@@ -224,17 +235,21 @@ def _run(
     results: Sequence[str],
     slots: Slots | None,
     limits: ReadLimits,
-) -> dict[str, str]:
-    """Every node in turn; the operators left out at the end of outputs, by the names of these."""
+) -> GraphRun:
+    """Every node in turn."""
     read = {name for node in graph.node for name in node.input}
     allowance = Allowance(limits.entries, limits.tick)
     dropped: dict[str, str] = {}
+    operators = {node.op_type: None for node in graph.node}
     for position, node in enumerate(graph.node):
         limits.tick()
         given = [name for name in node.output if name]
         last = any(name in results for name in given) and not any(name in read for name in given)
         call = _call(node, position, opset, values, bool(last), allowance, slots)
-        for output, value in zip(node.output, _apply(call), strict=False):
+        made = _apply(call)
+        if is_merged(call, made[0]):
+            operators[MERGED] = None
+        for output, value in zip(node.output, made, strict=False):
             if output in values:
                 raise call.wrong(f"computes {output!r}, which is there already")
             if output:
@@ -243,7 +258,7 @@ def _run(
             dropped[node.output[0]] = node.op_type
         if is_softened(call):
             dropped |= dict.fromkeys(given, f"{node.op_type} and SOFTMAX")
-    return dropped
+    return GraphRun(dropped, tuple(operators))
 
 
 def _call(

@@ -1,15 +1,17 @@
 """torch modules as networks: a Sequential of the layers Vernal has exact expressions for, or whatever torch can export.
 
 The module is read as in eval mode. Only torch's own classes are read layer by layer, since a subclass may compute
-anything; a policy of your own class is read as `head(rnn(encoder(x)))`, and only after a run has shown that this is
-what it computes (`policy`). Everything else goes through torch's exporter, and is compared with the module, too
-(`export`). In a Sequential, a recurrent layer passes on what it remembers next.
+anything; a policy of your own class with a recurrent layer is read as its children one after the other, and only after
+a run has shown that this is what it computes (`policy`). Everything else goes through torch's exporter, and is compared
+with the module, too (`export`), with the memory of recurrent layers outside (`sequences`). In a Sequential, a recurrent
+layer passes on what it remembers next.
 A parameter torch keeps as a Python number (the slope of a leaky ReLU) is what it becomes in the module's own precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,8 @@ from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats import activations, layers
 from vernal.formats.recurrent import Slots
 from vernal.formats.torch.export import first_size, read_exported
-from vernal.formats.torch.policy import RECURRENT, check_policy, policy_parts, read_recurrent
+from vernal.formats.torch.policy import RECURRENT, is_chain, policy_parts, read_recurrent
+from vernal.formats.torch.sequences import read_remembering, remembers
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -47,12 +50,18 @@ def from_torch(module: Module, *, name: str = "network", input_size: int | None 
     children = policy_parts(module)
     parts = list(_unfold(children))
     foreign = next(((place, part) for place, part in parts if not _is_known(part)), None)
-    if example is not None or foreign is not None:
+    if example is not None:
         return read_exported(module, name, input_size, example, foreign)
-    network = _read(module, name, parts, input_size)
-    if children[0][0]:
-        check_policy(module, network)
-    return network
+    if foreign is None and not children[0][0]:
+        return _read(module, name, parts, input_size)
+    if foreign is None:
+        with suppress(FormatError, UnsupportedOperator):  # they are no chain, and are read in another way
+            network = _read(module, name, parts, input_size)
+            if is_chain(module, network):
+                return network
+    if hasattr(module, "named_modules") and remembers(module):
+        return read_remembering(module, name, input_size, foreign)
+    return read_exported(module, name, input_size, example, foreign)
 
 
 def _read(module: Module, name: str, parts: list[tuple[str, Any]], input_size: int | None) -> Network:

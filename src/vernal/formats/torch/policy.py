@@ -1,7 +1,8 @@
 """Recurrent layers of torch, and policies made of them.
 
-A policy of one's own class is accepted where its children are called `encoder` (optional), `rnn` and `head`. That its
-forward pass is `head(rnn(encoder(x)))` is not taken on trust: the module is run on a sequence, and has to agree.
+A policy of one's own class is read as its children one after the other, in the order in which they are declared (those
+called `encoder`, `rnn` and `head` in this order). That its forward pass is this is not taken on trust: the module is
+run on a sequence, and has to agree.
 """
 
 from __future__ import annotations
@@ -32,15 +33,14 @@ def policy_parts(module: Any) -> list[tuple[str, Any]]:
     own = type(module) is not getattr(nn, type(module).__name__, None)
     if own and "rnn" in children and set(children) <= set(CHILDREN):
         return [(name, children[name]) for name in CHILDREN if name in children]
+    if own and any(type(part).__name__ in RECURRENT for part in children.values()):
+        return list(children.items())
     return [("", module)]
 
 
 def read_recurrent(part: Any, kind: str, place: str, x: Expr, slots: Slots, tensors: dict[str, Array]) -> Expr:
     """What a recurrent layer remembers next, layer by layer; dropout between layers is off."""
-    if getattr(part, "bidirectional", False):
-        raise UnsupportedOperator(f"layer {place!r} is bidirectional; an agent cannot see the future")
-    if getattr(part, "proj_size", 0):
-        raise UnsupportedOperator(f"layer {place!r} projects what it remembers (proj_size), which Vernal does not read")
+    check_layer(part, place)
     if part.input_size != x.size:
         raise FormatError(f"layer {place!r} takes {part.input_size} inputs, but is given {x.size}")
     endings = ("",) if kind.endswith("Cell") else (f"_l{number}" for number in range(part.num_layers))
@@ -51,6 +51,14 @@ def read_recurrent(part: Any, kind: str, place: str, x: Expr, slots: Slots, tens
         assert r is not None
         x = _layer(part, kind.removesuffix("Cell"), x, slots, split_gates(w, r, b, c))
     return x
+
+
+def check_layer(part: Any, place: str) -> None:
+    """Refuse a recurrent layer of a kind that is not read."""
+    if getattr(part, "bidirectional", False):
+        raise UnsupportedOperator(f"layer {place!r} is bidirectional; an agent cannot see the future")
+    if getattr(part, "proj_size", 0):
+        raise UnsupportedOperator(f"layer {place!r} projects what it remembers (proj_size), which Vernal does not read")
 
 
 def _layer(part: Any, kind: str, x: Expr, slots: Slots, gates: list[Gate]) -> Expr:
@@ -67,43 +75,41 @@ def _layer(part: Any, kind: str, x: Expr, slots: Slots, gates: list[Gate]) -> Ex
 # Does the module compute this? ----------------------------------------------------------------------------------------
 
 
-def check_policy(module: Any, network: Network) -> None:
-    """Run the module on a sequence and compare; an output for every step, or for the last one."""
+def is_chain(module: Any, network: Network) -> bool:
+    """Whether the module, run on a sequence, gives what was read of its parts one after the other."""
     xs = np.random.default_rng(0).normal(size=(COMPARED_STEPS, network.input_size))
+    theirs = _run(module, xs)
+    return theirs is not None and agrees(network, xs, theirs)
+
+
+def agrees(network: Network, xs: Array, theirs: Array) -> bool:
+    """Whether the numbers of a module are those of the network along a sequence: for every step, or for the last."""
     ours = walked(network, xs)
-    theirs = _run(module, xs, bool(getattr(module.rnn, "batch_first", False)))
     wanted = ours if theirs.size == ours.size else ours[-1:]
     if theirs.size != wanted.size:
-        raise FormatError(
-            f"it gives {theirs.size} numbers for {COMPARED_STEPS} steps; "
-            f"{ours.shape[1]} for each or for the last are read"
-        )
+        return False
+    theirs = theirs.reshape(wanted.shape)
     if network.dropped is not None:
-        theirs, wanted = _order(theirs.reshape(wanted.shape)), _order(wanted)
-    if not np.allclose(theirs.ravel(), wanted.ravel(), rtol=TOLERANCE, atol=TOLERANCE):
-        raise FormatError(
-            "its forward pass is not head(rnn(encoder(x))), as a module with these children is read; "
-            "rebuild it so, or export it to ONNX with its memory as inputs and outputs"
-        )
+        theirs, wanted = np.argsort(theirs, axis=1), np.argsort(wanted, axis=1)
+    return np.allclose(theirs, wanted, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-def _run(module: Any, xs: Array, batch_first: bool) -> Array:
+def _run(module: Any, xs: Array) -> Array | None:
+    """What the module gives for a sequence alone; None where it takes none."""
     import torch
 
+    layers = [part for part in module.modules() if type(part).__name__ in RECURRENT]
+    batch_first = bool(getattr(layers[0], "batch_first", False))
     kind = next((parameter.dtype for parameter in module.parameters()), torch.get_default_dtype())
     sequence = torch.tensor(xs, dtype=kind)[None] if batch_first else torch.tensor(xs, dtype=kind)[:, None]
-    training = module.training
+    modes = {part: part.training for part in module.modules()}
     try:
         with torch.no_grad():
             made = module.eval()(sequence)
-    except (TypeError, RuntimeError, ValueError, AttributeError) as error:
-        shape = "(1, steps, inputs)" if batch_first else "(steps, 1, inputs)"
-        raise FormatError(f"its forward pass does not take a sequence of shape {shape} alone: {error}") from None
+    except (TypeError, RuntimeError, ValueError, AttributeError, IndexError):
+        return None
     finally:
-        module.train(training)
+        for part, training in modes.items():
+            part.training = training
     result: Array = (made[0] if isinstance(made, tuple) else made).cpu().numpy().astype(np.float64)
-    return result
-
-
-def _order(scores: Array) -> Array:
-    return np.argsort(scores, axis=1)
+    return result.ravel()

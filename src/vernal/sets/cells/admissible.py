@@ -10,12 +10,11 @@ rounding does not matter. What is found is a proposal: multipliers and bounds ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from vernal.interpret.geometry.directions import Template
-from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.geometry.template_sets import Labels, TemplateSets, labelled
 from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.numbers.rounding import Floats
@@ -26,6 +25,7 @@ from vernal.sets.cells.claim_rows import margins
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images, LinearForm
 from vernal.sets.cells.templates import turning_planes
+from vernal.solvers.growing_program import GrowingProgram
 
 NAME = "rows of the claim pulled back"
 MAX_DEPTH = 300  # steps that a row is pulled back
@@ -46,32 +46,6 @@ class NoSuchSet(Exception):
     """There is no admissible set of the kind that was looked for, or it would have too many rows."""
 
 
-@dataclass
-class RowSet:
-    """The states with rows x <= ends."""
-
-    size: int
-    rows: list[Floats] = field(default_factory=list)
-    ends: list[float] = field(default_factory=list)
-
-    def most(self, row: Floats) -> float:
-        """The most of a function over the set, as far as a solver tells; infinite where it does not."""
-        if not self.rows:
-            return np.inf
-        found = minimise(-row, np.array(self.rows), np.array(self.ends), [(None, None)] * self.size)
-        return np.inf if found is None else float(row @ found.point)
-
-    def most_in(self, row: Floats, case: RegionCase) -> float:
-        """The same of the part of the set in a case; where the solver finds no point there is none."""
-        rows, ends = np.vstack([*self.rows, case.rows]), np.hstack([self.ends, case.ends])
-        found = minimise(-row, rows, ends, list(zip(case.low.tolist(), case.high.tolist(), strict=True)))
-        return -np.inf if found is None else float(row @ found.point)
-
-    def add(self, row: Floats, end: float) -> None:
-        self.rows.append(row)
-        self.ends.append(end)
-
-
 @dataclass(frozen=True)
 class RegionCase:
     """A part of the region in which decisions are made: a box, and the rows that these say."""
@@ -84,6 +58,42 @@ class RegionCase:
     def holds(self, point: Floats) -> bool:
         inside = (self.low <= point).all() and (point <= self.high).all()
         return bool(inside and (self.rows @ point <= self.ends).all())
+
+
+class RowSet:
+    """The states with rows x <= ends."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows: list[Floats] = []
+        self.ends: list[float] = []
+        self._programs: dict[int | None, GrowingProgram] = {}
+
+    def most(self, row: Floats) -> float:
+        """The most of a function over the set, as far as a solver tells; infinite where it does not."""
+        if None not in self._programs:
+            self._programs[None] = self._program(np.full(self.size, -np.inf), np.full(self.size, np.inf))
+        point = self._programs[None].minimise(-row) if self.rows else None
+        return np.inf if point is None else float(row @ point)
+
+    def most_in(self, row: Floats, number: int, case: RegionCase) -> float:
+        """The same of the part of the set in a case; where the solver finds no point there is none."""
+        if number not in self._programs:
+            self._programs[number] = self._program(case.low, case.high)
+            self._programs[number].add(case.rows, case.ends)
+        point = self._programs[number].minimise(-row)
+        return -np.inf if point is None else float(row @ point)
+
+    def _program(self, low: Floats, high: Floats) -> GrowingProgram:
+        made = GrowingProgram(np.zeros(self.size), low, high)
+        made.add(np.array(self.rows).reshape(-1, self.size), np.array(self.ends))
+        return made
+
+    def add(self, row: Floats, end: float) -> None:
+        self.rows.append(row)
+        self.ends.append(end)
+        for program in self._programs.values():
+            program.add(row[None], np.array([end]))
 
 
 class RegionForms:
@@ -190,9 +200,10 @@ class Admissible:
         A loop that is a line shrinks them into themselves; of others what they were before has to be looked at.
         """
         made = []
-        for plane in turning_planes(self.slopes):
-            rows = np.vstack([plane, -plane])
-            far = max(self._room(row) for row in rows)
+        planes = [np.vstack([plane, -plane]) for plane in turning_planes(self.slopes)]
+        rooms = iter(self._rooms(np.vstack(planes)).tolist() if planes else [])
+        for rows in planes:
+            far = max(room for _, room in zip(rows, rooms, strict=False))
             made += [_short(row, float(row @ self.centre) + OWN_ROOM * far) for row in rows]
         if self.dynamics.bends or self.spread.max(initial=0.0) > ROUNDING:
             return made
@@ -200,14 +211,15 @@ class Admissible:
             self.found.add(row, end)
         return []
 
-    def _room(self, row: Floats) -> float:
-        """About the most that a row comes to, less what it is at the centre, if the loop were a line."""
+    def _rooms(self, rows: Floats) -> Floats:
+        """About the most that each row comes to, less what it is at the centre, if the loop were a line."""
         low, high = self.start.ranges()
-        here, most, drift = float(row @ self.centre), -np.inf, 0.0
+        here, most, drift = rows @ self.centre, np.full(len(rows), -np.inf), np.zeros(len(rows))
         for _ in range(REACH_STEPS):
-            most = max(most, drift + float(box_maximum(row[None], np.zeros(1), low, high).max()))
-            drift += float(row @ self.offset + np.abs(row) @ self.spread)
-            row = row @ self.slopes
+            ends = np.maximum(rows, 0.0) @ high.T + np.minimum(rows, 0.0) @ low.T  # a proposal, and not rounded
+            most = np.maximum(most, drift + ends.max(axis=1, initial=-np.inf))
+            drift = drift + rows @ self.offset + np.abs(rows) @ self.spread
+            rows = rows @ self.slopes
         return most - here
 
     # Closing ----------------------------------------------------------------------------------------------------------
@@ -261,7 +273,9 @@ class Admissible:
         if not self.dynamics.bends or len(self.forms.cases) == 1:
             return self._added(row, most)
         self.dynamics.tick()
-        if not np.isfinite(row).all() or (self.found.rows and self.found.most_in(row, self.forms.cases[place]) <= most):
+        if not np.isfinite(row).all() or (
+            self.found.rows and self.found.most_in(row, place, self.forms.cases[place]) <= most
+        ):
             return None
         if self.central is None or place == self.central:
             return self._added(row, most, cuts=True)
@@ -271,8 +285,11 @@ class Admissible:
     def _open_sides(self) -> list[BoundedRow]:
         """Rows for the sides on which the set has no end."""
         unit = np.eye(self.found.size)
-        sides = [row for row in np.vstack([unit, -unit]) if np.isinf(self.found.most(row))]
-        return [(row, float(row @ self.centre) + OWN_ROOM * self._room(row)) for row in sides]
+        sides = np.array([row for row in np.vstack([unit, -unit]) if np.isinf(self.found.most(row))])
+        if not len(sides):
+            return []
+        ends = sides @ self.centre + OWN_ROOM * self._rooms(sides)
+        return list(zip(sides, ends.tolist(), strict=True))
 
     def _box(self) -> Floats:
         """The box around the set, (2, numbers)."""

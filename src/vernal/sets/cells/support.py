@@ -12,6 +12,7 @@ from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.geometry.weak_duality import box_maximum, dual_maximum
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick
+from vernal.solvers.growing_program import GrowingProgram
 
 MAX_FUNCTIONS = 2000  # functions bounded over one batch; beyond, boxes alone have to do
 PARALLEL = 1e-8  # unit vectors that are no further apart are taken for one
@@ -42,6 +43,7 @@ class Cut:
     def __init__(self, low: Floats, high: Floats, rows: Floats, ends: Floats, tick: Tick) -> None:
         self.low, self.high, self.rows, self.ends, self.tick = low, high, rows, ends, tick
         self.vertices = self._vertices()
+        self.program: GrowingProgram | None = None
         self.units = rows / np.linalg.norm(rows, axis=1)[:, None]
 
     def upper(self, A: Floats, c: Floats) -> Floats:
@@ -134,9 +136,12 @@ class Cut:
 
     def _by_program(self, a: Floats) -> Floats | None:
         """Multipliers that a solver proposes."""
-        limits = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
-        found = minimise(-a, self.rows, self.ends, limits)
-        return None if found is None else found.multipliers
+        if not (np.isfinite(a).all() and np.isfinite(self.rows).all()):
+            return None
+        if self.program is None:
+            self.program = GrowingProgram(-a, self.low, self.high)
+            self.program.add(self.rows, self.ends)
+        return None if self.program.minimise(-a) is None else self.program.multipliers()
 
 
 def _corners(A: Floats, b: Floats, inside: Floats) -> Floats | None:
