@@ -14,6 +14,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Segments
 from vernal.model import build
 from vernal.sets.flow_starts import StartBoxes
+from vernal.sets.sampled.loop_space import Spoiling, spoils_nothing
 
 (X,) = state("x")
 FLOW = flow_of({X: build.const(0)}, [(0, 2)], [(0, 2)])
@@ -26,10 +27,10 @@ class NarrowRounds(BoxRounds):
         super().__init__(FLOW, 1.0, np.eye(1), lambda: None)
         self.narrow, self.followed = narrow, list[StartBoxes]()
 
-    def follow(self, boxes: StartBoxes) -> Iterator[Segments]:
+    def follow(self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing) -> Iterator[Segments]:
         """As segments of two boxes at a time."""
         self.followed.append(boxes)
-        for found in list(super().follow(boxes)):
+        for found in list(super().follow(boxes, spoils)):
             for first in range(0, len(boxes), 2):
                 own = np.arange(first, min(first + 2, len(boxes)))
                 good = (boxes.upper[own, 0] <= 1) | ((boxes.upper - boxes.lower)[own, 0] <= self.narrow)

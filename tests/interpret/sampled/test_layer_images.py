@@ -14,8 +14,8 @@ from vernal.interpret.linear.curves import parallel
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.sampled.layer_images import chain_below, layer_images
 from vernal.model import build
+from vernal.model.build import apply
 from vernal.model.expr import Expr, Function, Matrix
-from vernal.model.functions import apply
 
 NAMES = ("x", "y", "z")
 

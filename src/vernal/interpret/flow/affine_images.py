@@ -26,7 +26,7 @@ class AffineImages:
     lower: Floats  # (batch, values): bounds over the boxes
     upper: Floats
 
-    def rows(self, part: slice) -> AffineImages:
+    def rows(self, part: Array) -> AffineImages:
         """Those of some boxes."""
         rest = BallArrays(self.rest.mid[part], self.rest.rad[part])
         return AffineImages(self.coefficients[part], rest, self.lower[part], self.upper[part])

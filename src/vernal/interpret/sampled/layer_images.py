@@ -65,7 +65,7 @@ def layer_images(linear: Linear, roots: Sequence[Expr], sets: Zonotopes) -> Affi
     form = affine_images(linear, [chain.first], n, batch)
     widest = max(node.size for node in (chain.first, *chain.above))
     count = max(1, AT_ONCE // widest**2)
-    parts = [slice(start, start + count) for start in range(0, batch, count)]
+    parts = np.array_split(np.arange(batch), -(-batch // count))
     found = [_Passage(sets[part], form.rows(part)).through(chain) for part in parts]
     if any(one is None for one in found):
         return None
