@@ -75,7 +75,7 @@ def export_task(
 def _question(task: Task, name: str | None) -> Question | None:
     """The question that the task asks under this name, or its first."""
     if task.model.motion.rates is None or task.model.grid is not None:
-        raise FormatError(f"{task.name}: hybrid automata are made of flows ([flow]), and this system moves in steps")
+        raise FormatError(f"{task.name}: hybrid automata are made of flows ([flow]), not of {task.model.motion.noun}")
     if name is None:
         name = next(iter(task.properties), None)
         if name is None:

@@ -47,6 +47,8 @@ MAX_TIME_UNITS = 2.0**20  # units of time between instants, at most: beyond it t
 LOST = "sets of states were followed up to time {:.4g} and no further"
 UNEVEN = "periods and delays have no common unit of time that is long enough"
 
+SIDES = ((0, float_above), (1, float_below))  # of a range, rounded inward
+
 Stepping = Callable[[Flow, Floats], TaylorStepper]
 Spoiling = Callable[[TemplateSets, Floats], Mask]  # which sets, each with a span of time, leave their boxes open
 
@@ -82,6 +84,10 @@ class LoopFollower:
         self.others = [order.index(var) for var in plant.discrete]
         self.domains = [domain_of(plant.flow.state[index]) for index in self.others]
         self.kept = kept_sides(plant).reshape(2, -1)[:, self.columns].ravel()  # sides of the region
+        places = [index for index, var in enumerate(plant.continuous) if var in plant.remembered]
+        self.remembered = np.array(places, dtype=np.intp)
+        ends = [plant.flow.region[order.index(plant.continuous[index])] for index in places]
+        self.memory_ends = tuple(np.array([side(pair[k]) for pair in ends]) for k, side in SIDES)
         self._steppers: dict[DiscreteValues, TaylorStepper] = {}
 
     def stepper(self, values: DiscreteValues) -> TaylorStepper:
@@ -248,6 +254,8 @@ class LoopSpace:
         """The group without sets of which nothing is known any more."""
         sets = group.sets
         known = sets.finite & all_along(np.isfinite(sets.lower) & np.isfinite(sets.upper))
+        own, (low, high) = self.loop.remembered, self.loop.memory_ends
+        known &= all_along((sets.lower[:, own] >= low) & (sets.upper[:, own] <= high))
         np.minimum.at(self.until, group.origins[~known], float_below(time))
         return group.part(known)
 
