@@ -13,7 +13,7 @@ from vernal.engines.flow.rounds import BoxRounds
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Segments
 from vernal.model import build
-from vernal.sets.flow_starts import StartBoxes
+from vernal.sets.flow_starts import StartBoxes, cut_widest
 from vernal.sets.sampled.loop_space import Spoiling, spoils_nothing
 
 (X,) = state("x")
@@ -57,3 +57,19 @@ def test_the_last_one_is_told_where_parts_would_be_too_many() -> None:
     pipes = [found.pipe for found in DividedPipes(FLOW, NarrowRounds(0.1), 6, 10).found()]
     assert [pipe.until for pipe in pipes] == [0.5, 0.5]
     assert covered(pipes[-1]) == [(0, 1), (1, 1.25), (1.25, 1.5), (1.5, 1.75), (1.75, 2)]
+
+
+def test_boxes_are_halved_where_they_are_relatively_widest_of_what_matters() -> None:
+    u, v, w = state("u", "v", "w")
+    flow = flow_of({u: build.const(0), v: build.const(0), w: build.const(0)}, [(0, 8)] * 3, [(0, 8), (0, 4), (0, 1)])
+    boxes = StartBoxes(np.zeros((3, 3)), np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [0.0, 0.0, 0.0]]))
+    influence = np.array([[1.0, 0.5, 0.1], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    parts = cut_widest(flow, boxes, influence, np.array([8.0, 4.0, 1.0]))
+    found = sorted((tuple(low), tuple(high)) for low, high in zip(parts.lower, parts.upper, strict=True))
+    assert found == [
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),  # a point
+        ((0.0, 0.0, 0.0), (2.0, 1.0, 1.0)),  # w matters less, and v is wider than u, compared with what they were
+        ((0.0, 0.0, 0.0), (2.0, 2.0, 0.5)),  # where nothing is known to matter, everything does
+        ((0.0, 0.0, 0.5), (2.0, 2.0, 1.0)),
+        ((0.0, 1.0, 0.0), (2.0, 2.0, 1.0)),
+    ]

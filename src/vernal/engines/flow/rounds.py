@@ -35,7 +35,8 @@ FIRST_ROUND_STEPS = 4000  # at most
 SHORTEST = 2.0**-24  # of the time, the shortest step of the first round
 FEWEST_STEPS = 4  # of the first round through a flow
 MOSTLY = 0.75  # of what is lost, by steps: then sets have to be curved
-HARDLY = 0.01  # of what is lost, by steps: then shorter ones do not help
+HARDLY = 0.01  # of what is lost, by steps: then shorter ones hardly help,
+PATIENCE = 3  # and are tried after so many rounds that come no further
 AT_ONCE = 512  # boxes followed in one batch
 BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 
@@ -54,6 +55,7 @@ class BoxRounds:
     ) -> None:
         self.flow, self.horizon, self.directions, self.tick, self.parts = flow, horizon, directions, tick, parts
         self.number = self.boxes = self.finer = 0  # rounds and boxes so far, and how often steps became shorter
+        self.stagnant = 0  # rounds that came no further
         self.loop = LoopFollower(plant_of(flow), directions, self._stepper, tick)
         steppers = [self.loop.stepper(one) for one in islice(self.loop.first_values(), 1)]
         smooth = not any(stepper.nominal.kinked for stepper in steppers)  # over kinks steps are linear
@@ -95,7 +97,12 @@ class BoxRounds:
         bent = np.concatenate([np.zeros(0), *(part.bent for part in left)])
         share = float(np.median(bent)) if len(bent) else 0.0
         followed = all((part.until >= self.horizon).all() for part in left)
-        if stagnates or rough or (followed and (self.flow.grid is None or share > HARDLY)):
+        self.stagnant += stagnates
+        if (
+            rough
+            or (stagnates and self.stagnant % PATIENCE == 0)
+            or ((stagnates or followed) and (self.flow.grid is None or share > HARDLY))
+        ):
             self.finer += 1
         self.curved = self.curved or share > MOSTLY
 
