@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 from tests.report import samples
-from vernal.evidence.document_head import version
+from vernal.evidence.program_version import version
 from vernal.evidence.result import Result
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.plots import trace_svg

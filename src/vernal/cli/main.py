@@ -66,7 +66,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from vernal.evidence.document_head import version
+        from vernal.evidence.program_version import version
 
         typer.echo(version())
         raise typer.Exit
