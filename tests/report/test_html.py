@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import vernal as vn
 from tests.report import samples
-from vernal.evidence.document_head import version
+from vernal.evidence.program_version import version
 from vernal.evidence.result import EngineAttempt, Result
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.plots import trace_svg

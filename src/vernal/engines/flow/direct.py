@@ -38,13 +38,15 @@ from vernal.model.system import Model
 from vernal.reduce.universal_claims import KeptByAll
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
-from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
+from vernal.sets.flow_starts import StartBoxes, cut, cut_widest, start_boxes
+from vernal.sets.sampled.loop_space import spoils_nothing
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
-MAX_ROUNDS = 10
+MAX_ROUNDS, MAX_PIPES = 14, 10  # for a claim, and without one
 MAX_IDLE_ROUNDS = 4  # that close no box and come no further
 MIN_PROGRESS_SHARE = 0.02  # of the horizon, by which a round has to come further
 MAX_BOXES = 4096  # that may be open at once
+MANY_BOXES = 64  # beyond them boxes are halved once, and followed only until they have to be cut
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 BOUND_SHARE = 0.5  # of the time that is left, for one bound of a claim without a last sample
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
@@ -124,7 +126,7 @@ class DirectFlowpipe:
         rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
         if rounds.is_too_large:
             raise Stopped(TOO_LARGE.format(len(flow.state)))
-        yield from DividedPipes(flow, rounds, asked.parts, MAX_ROUNDS).found()
+        yield from DividedPipes(flow, rounds, asked.parts, MAX_PIPES).found()
 
 
 def _problem(flow: Model, horizon: float) -> str | None:
@@ -156,6 +158,7 @@ class DirectSearch:
         self.question, self.rounds, self.budget = question, rounds, budget
         self.flow, self.horizon = question.model, rounds.horizon
         self.judge = PipeJudge(question, budget.check)
+        self.widths = np.zeros(0)  # of the initial set
         self.stale = 0  # rounds without progress
         self.reason: str | None = None  # why another round would not help
         self.failing: StartBoxes | None = None  # boxes all of whose trajectories make the formula false
@@ -171,6 +174,7 @@ class DirectSearch:
         boxes = start_boxes(self.flow)
         if not len(boxes):
             return self._proof(empty=True)
+        self.widths = boxes.upper.max(0) - boxes.lower.min(0)
         try:
             end = cut_until_decided(boxes, self._round, self._cut, CuttingLimits(most=MAX_BOXES)).end
             if end is CuttingEnd.DECIDED:
@@ -200,6 +204,8 @@ class DirectSearch:
         return None
 
     def _cut(self, left: OpenStarts) -> StartBoxes:
+        if len(left) > MANY_BOXES:
+            return cut_widest(self.flow, left.boxes, left.influence, self.widths)
         return cut(self.flow, left.boxes, left.influence)
 
     # One round --------------------------------------------------------------------------------------------------------
@@ -211,7 +217,8 @@ class DirectSearch:
         proven: list[float | None] = []
         first = 0
         least = self.margin
-        for found in self.rounds.follow(boxes):
+        spoils = self.judge.left_open if len(boxes) > MANY_BOXES else spoils_nothing
+        for found in self.rounds.follow(boxes, spoils):
             truths, until, margin = self._truths(found)
             least = min(least, margin)
             proven.append(until)
