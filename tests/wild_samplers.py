@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,13 +12,21 @@ import numpy as np
 import vernal as vn
 from tests.sampled_loops import Actor, Loop, Numbers, simulated
 from vernal.model import build
-from vernal.model.expr import Matrix
+from vernal.model.expr import Expr, Function, Matrix
 from vernal.model.network import Network, network_input
 
 TICK = Fraction(1, 80)
 HORIZON = Fraction(1)
 NOISE = Fraction(1, 50)
 PLAYS = 24
+
+Floats = np.ndarray[Any, Any]
+Activation = Callable[[Expr], Expr]
+ACTIVATIONS: tuple[tuple[Activation, Callable[[Floats], Floats]], ...] = (
+    (build.relu, lambda z: np.maximum(z, 0.0)),
+    (lambda z: build.apply(Function.TANH, z), np.tanh),
+    (lambda z: build.apply(Function.SIGMOID, z), lambda z: 1.0 / (1.0 + np.exp(-z))),
+)
 
 
 @dataclass(frozen=True)
@@ -39,10 +48,11 @@ def wild_loop(seed: int) -> SamplerCase:
     weights = [np.round(rng.normal(size=shape), 2) for shape in ((4, 2), (4,), (2, 4), (2,))]
     a, b, c, d = (round(float(x), 2) for x in rng.uniform(-1, 1, 4))
     kind = rng.choice(["plain", "jump", "late", "noisy", "argmax"])
+    activation, activated = ACTIVATIONS[seed % len(ACTIVATIONS)]
     every = Fraction(int(rng.choice([1, 2])), 10)
 
     def network(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return np.asarray(weights[2] @ np.maximum(weights[0] @ x + weights[1], 0.0) + weights[3])
+        return np.asarray(weights[2] @ activated(weights[0] @ x + weights[1]) + weights[3])
 
     def act(now: Numbers) -> float:
         noise = float(NOISE) * rng.choice([-1.0, 0.0, 1.0]) if kind == "noisy" else 0.0
@@ -60,14 +70,16 @@ def wild_loop(seed: int) -> SamplerCase:
     actors = {"u": Actor(every, act, delay, start)}
     jump = (lambda now: {"x": now["x"] / 2, "y": now["y"] + 0.1}) if kind == "jump" else None
     corners = tuple({"x": x, "y": y} for x in (0.0, 0.05, 0.1) for y in (-0.1, 0.0))
-    loop = Loop(_system(kind, weights, every, (a, b, c, d)), rates, actors, jump, every, corners)
+    loop = Loop(_system(kind, activation, weights, every, (a, b, c, d)), rates, actors, jump, every, corners)
     return _claimed(seed, loop, rng)
 
 
-def _system(kind: str, weights: list[np.ndarray[Any, Any]], every: Fraction, rates: tuple[float, ...]) -> vn.System:
+def _system(
+    kind: str, activation: Activation, weights: list[Floats], every: Fraction, rates: tuple[float, ...]
+) -> vn.System:
     a, b, c, d = (str(x) for x in rates)
     x = network_input(2)
-    hidden = build.relu(build.affine(x, Matrix(weights[0]), Matrix(weights[1])))
+    hidden = activation(build.affine(x, Matrix(weights[0]), Matrix(weights[1])))
     net = Network("net", x, build.affine(hidden, Matrix(weights[2]), Matrix(weights[3])))
     seen = (lambda s: [s.x + vn.between(-NOISE, NOISE), s.y]) if kind == "noisy" else (lambda s: [s.x, s.y])
     late: dict[str, Any] = {"delay": "0.025", "start": ["0.5", 0]} if kind == "late" else {}

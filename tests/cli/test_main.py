@@ -21,6 +21,7 @@ from vernal.errors import MissingExtra
 COMMANDS = (
     "check",
     "sweep",
+    "map",
     "reach",
     "replay",
     "faults",
@@ -79,6 +80,13 @@ def test_help_imports_nothing_heavy() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stderr.strip() == "[]"
+
+
+def test_the_version_is_said_at_once() -> None:
+    code = "import sys, vernal.cli.start as s; sys.argv = ['vernal', '--version']; code = s.main();"
+    code += "print([name for name in ('typer', 'numpy') if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ran.stdout[:2], ran.stderr.strip()) == ("0.", "[]")
 
 
 def test_the_package_runs_as_a_module() -> None:

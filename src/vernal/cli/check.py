@@ -91,6 +91,13 @@ def check(
         Path | None,
         option("--certificate FILE", "Write a certificate of what holds, for `vernal-check`; of several, a folder."),
     ] = None,
+    deployed: Annotated[
+        str | None,
+        option(
+            "--deployed FORMAT",
+            "Cover networks as they are computed in floats: float32, bfloat16 or float16; see docs/trust.md.",
+        ),
+    ] = None,
     report: Annotated[Path | None, option("--report FILE.html", "Write a report: verdicts, traces and plots.")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
@@ -99,8 +106,10 @@ def check(
 
     Without --property and --spec every property of the task is checked, in order.
     """
+    from vernal.engines.check import refuse_deployed
     from vernal.engines.journals import refuse_journal
 
+    refuse_deployed(deployed, limits.journal)
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
     if limits.place.is_remote and any((limits.journal, certificate, *abstractions.files)):
@@ -118,7 +127,7 @@ def check(
     refuse_overwriting(inputs_of(loaded), asked_files)
     outputs = Outputs(json, trace, report, quiet, abstractions, certificate)
     asked = questions(loaded, asked_names(loaded, property), spec)
-    raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context)).go())
+    raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context), deployed).go())
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,7 @@ class Invocation:
     limits: Limits
     outputs: Outputs
     given: GivenOptions  # in the command line
+    deployed: str | None = None  # the float format of the networks, where they are to be taken as computed
     results: list[Result] = field(default_factory=list)
 
     @property
@@ -212,7 +222,7 @@ class Invocation:
         with Live(title, quiet=self.outputs.quiet) as live:
             keeps_sets = self.outputs.certificate is not None
             own = kept(replace(budget, progress=live, keeps_sets=keeps_sets), question.formula)
-            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.options)
+            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.options, self.deployed)
 
     def tell(self, result: Result) -> None:
         """Keep a result, then print it."""

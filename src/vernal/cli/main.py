@@ -22,6 +22,7 @@ from vernal.cli import (
     exits,
     explain,
     faults,
+    map,
     reach,
     replay,
     schema,
@@ -67,7 +68,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from vernal.evidence.document_head import version
+        from vernal.evidence.program_version import version
 
         typer.echo(version())
         raise typer.Exit
@@ -94,6 +95,7 @@ def _root(
 COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is for in a few words, and examples
     check.check: ("Check the properties of a task.", check.EXAMPLES),
     sweep.sweep: ("Check every combination of parameter values.", sweep.EXAMPLES),
+    map.map: ("Map where a claim holds.", map.EXAMPLES),
     replay.replay: ("Recompute a trace, or check an invariant again.", replay.EXAMPLES),
     faults.faults: ("Say which decision along a trace was wrong.", faults.EXAMPLES),
     reach.reach: ("Bound expressions at every step, over all paths.", reach.EXAMPLES),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
+from vernal.evidence.program_version import version
+
 
 def main() -> int:
     """Load the command line and run it."""
@@ -12,8 +14,19 @@ def main() -> int:
         if isinstance(stream, TextIOWrapper):  # what it cannot write, names of other scripts, say, it writes escaped
             stream.reconfigure(errors="backslashreplace")
     try:
+        if sys.argv[1:] == ["--version"] and _said(version()):  # asked by scripts, often: at once
+            return 0
         from vernal.cli.main import main as run
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     return run()
+
+
+def _said(text: str) -> bool:
+    """Whether a line was written; what is to be done where it cannot be, the command line knows."""
+    try:
+        print(text, flush=True)
+    except (OSError, ValueError):
+        return False
+    return sys.stdout is not None

@@ -20,7 +20,6 @@ from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.refusals import OF_SOME_SAMPLES
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
@@ -49,8 +48,6 @@ class Portfolio:
 
     def takes(self, question: Question) -> str | None:
         """Whatever some engine takes."""
-        if question.time is Time.SAMPLES and question.claim.mentions_some:
-            return OF_SOME_SAMPLES
         if question.time is not Time.STEPS and self.options != DepthOptions():
             return "has no option 'depth' for flows, in continuous time"
         return None

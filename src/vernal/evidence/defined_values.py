@@ -9,17 +9,17 @@ from __future__ import annotations
 from vernal.evidence.invariant import Invariant
 from vernal.model.expr import Expr
 from vernal.model.graph import order
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.traits import may_be_undefined
 
 
-def is_defined(system: System, invariant: Invariant | None) -> bool:
+def is_defined(system: Model, invariant: Invariant | None) -> bool:
     """Whether every step has a value: operators are defined everywhere, or their values have ends in the invariant.
 
     What may be undefined has no ends in any bounds, so a value that has ends is defined.
     """
     step = system.step
-    if any(map(_is_partial, (*step.actions.values(), step.enabled))):
+    if any(map(_is_partial, (*step.actions.values(), step.enabled, *step.rates))):
         return False
     following = zip(step.inputs, (*step.next_state, *step.next_memory), strict=True)
     partial = {var.name for var, node in following if _is_partial(node)}

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib import metadata
 from typing import Any
 
+from vernal.evidence.program_version import version
 from vernal.logic.task import Task
 
 SCHEMA_VERSION = 1
-
-
-def version() -> str:
-    """The version of the installed package."""
-    return metadata.version("vernal")
 
 
 def exact_number(value: Fraction) -> int | float | str:

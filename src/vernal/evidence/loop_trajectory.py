@@ -11,11 +11,11 @@ from typing import Any
 from flint import arb, ctx
 
 from vernal.evidence.trace import Choice, Trace, TraceNumber, TraceStep, TraceValue
-from vernal.evidence.walk import NotAPath, Problem, trace_value
+from vernal.evidence.walk import NotAPath, Problem, trace_number, trace_value
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.exact import Evaluation
-from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, Stepper, has_left
+from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, Stepper, has_left, is_inside
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.sampled.plant import Plant, Reset, plant_of
@@ -45,10 +45,13 @@ class LoopSolution:
         self.drawn: dict[Fraction, InstantDraws] = {}  # at instants
         self.ended: Fraction | None = None  # when the path ended: not enabled there
         self.first: LoopValues = {}
+        self.told = True  # whether the clock began at 0
+        self.reads: dict[Fraction, Mapping[str, tuple[Fraction | arb, ...]]] = {}  # with what memory, at instants
 
     def run(self, first: Mapping[str, Fraction]) -> None:
         """Follow the path."""
         state: LoopValues = {var: self._start(var, first) for var in self.flow.vars}
+        self.told = self.plant.clock is None or state[self.plant.clock] == 0
         instants = {one.time: one for one in self.plant.instants(self.times[-1])}
         stops = sorted({*instants, *self.times})
         with ctx.workprec(self.precision):
@@ -78,7 +81,14 @@ class LoopSolution:
         rates = {} if last or not self.flow.disturbances else self._disturbing(time)
         moving = {model.step.names[node]: trace_value(value) for node, value in rates.items()}  # type: ignore[index]
         state = {variable.name: values[variable.name] for variable in model.state}
-        return TraceStep(state, actions, choices, {**disturbances, **moving})
+        return TraceStep(state, actions, choices, {**disturbances, **moving}, self._memory(values, time))
+
+    def _memory(self, values: Mapping[str, TraceNumber], time: Fraction) -> dict[str, TraceValue]:
+        """What agents remember; at an instant, with what memory they read."""
+        read = self.reads.get(time)
+        if read is not None:
+            return {name: tuple(map(trace_number, own)) for name, own in read.items()}
+        return {name: tuple(values[var.name] for var in own) for name, own in self.plant.memory.items()}
 
     # Instants
 
@@ -86,7 +96,8 @@ class LoopSolution:
         """Everything that happens at an instant; whether it is known what the state is then."""
         draws: InstantDraws = ({}, {})
         self.drawn[instant.time] = draws
-        for reset in self.plant.resets(instant):
+        self.reads[instant.time] = {n: tuple(state[var] for var in own) for n, own in self.plant.memory.items()}
+        for reset in self.plant.resets(instant, told=self.told):
             if not self._reset(reset, state, instant.time, draws):
                 return False
         if not instant.position:
@@ -111,7 +122,13 @@ class LoopSolution:
         if not all(_is_known(value, var) for var, value in known.items()):
             return False
         state.update({var: _number(value) for var, value in known.items()})
-        return True
+        return self._is_remembered(state)
+
+    def _is_remembered(self, state: LoopValues) -> bool:
+        """Whether memories are small enough to be followed: one that is not has left no region, it is not known."""
+        ends = dict(zip(self.flow.vars, self.flow.region, strict=True))
+        own = [var for vars in self.plant.memory.values() for var in vars]
+        return is_inside([state[var] for var in own], [ends[var] for var in own])
 
     def given_at(self, time: Fraction) -> Mapping[Expr, Given]:
         """The draws from a time on."""

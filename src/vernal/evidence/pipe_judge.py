@@ -15,6 +15,7 @@ import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.segment_truth import SegmentTruth, StateConditions
+from vernal.interpret.geometry.template_sets import TemplateSets
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
@@ -136,6 +137,17 @@ class PipeJudge:
             return None
         meets, decided = self._over(claim.arg, claim.bound, pipe)
         return float(min([pipe.until, _end(claim.bound), *pipe.times[meets & ~decided.true, 0]]))
+
+    def left_open(self, sets: TemplateSets, times: Floats) -> Mask:
+        """Of a claim `G[a,b] p` that no further segment can close, the segments on which p is not known to be true."""
+        claim, model = self.question.claim.normal, self.question.model
+        if not isinstance(claim, Always) or is_timed(claim.arg):
+            return np.zeros(len(sets), dtype=bool)
+        pipe = Flowpipe(tuple(variable.name for variable in model.state), sets, times, 0.0, 0.0)
+        meets = (times[:, 0] <= _end(claim.bound)) & (times[:, 1] >= float_below(claim.bound.lower))
+        found = np.zeros(len(sets), dtype=bool)
+        found[meets] = ~self.conditions.over(claim.arg, pipe.part(meets)).true
+        return found
 
     def _at_some_time(self, segments: Mask, bound: Bound, pipe: Flowpipe) -> bool:
         """Whether at some time of the bound, which every trajectory reaches, all segments are among these."""

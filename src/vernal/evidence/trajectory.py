@@ -22,7 +22,7 @@ from flint import arb
 
 from vernal.errors import UnsupportedFormula
 from vernal.evidence.loop_trajectory import LoopSolution, recorded_draws
-from vernal.evidence.trace import Trace, TraceStep, TraceValue
+from vernal.evidence.trace import Trace, TraceStep, TraceValue, components
 from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
@@ -65,7 +65,7 @@ def trajectory(
     A first state that is no initial one, or outside the region, is an error, `NotAPath`.
     """
     try:
-        ReplayWalk(loop_of(flow) or flow, (), precision, tick).check_first(first, {})
+        ReplayWalk(loop_of(flow) or flow, (), precision, tick).check_first(first, _remembered(flow, first))
     except Undecided as doubt:
         raise NotAPath(Problem(0, f"undecided with {precision} bits: {doubt.variable}")) from None
     if loop_of(flow) is not None:
@@ -76,6 +76,12 @@ def trajectory(
     legs = [Leg(end, given) for end, given in zip(times[1:], disturbances, strict=False)]
     pieces = follow(flow.vector_field, start, legs, precision, tick, flow.region)
     return Trajectory(flow, start, tuple(times), tuple(disturbances[: len(times) - 1]), tuple(pieces), precision, tick)
+
+
+def _remembered(flow: Model, first: Mapping[str, Fraction]) -> dict[str, tuple[Fraction, ...]]:
+    """What the agents of a loop remember in a first state of its flow."""
+    names = plant_of(flow).memory if loop_of(flow) is not None else {}
+    return {name: tuple(first[var.name] for var in own if var.name in first) for name, own in names.items()}
 
 
 def _loop_trajectory(
@@ -351,8 +357,14 @@ def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Ti
     """A recorded trajectory, enclosed once more from its first state and its disturbances."""
     assert recorded.times is not None
     if loop_of(flow) is not None:
-        begin = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
-        return trajectory(flow, begin, recorded.times, recorded_draws(recorded, plant_of(flow)), precision, tick)
+        plant, begin = plant_of(flow), recorded.steps[0]
+        first = {name: _exactly(value) for name, value in begin.state.items()}
+        for name, own in plant.memory.items():
+            values = components(begin.memory.get(name, ()))
+            if len(values) != len(own):
+                raise NotAPath(Problem(0, f"the memory has {len(own)} components, not {len(values)}", name))
+            first |= {var.name: _exactly(value) for var, value in zip(own, values, strict=True)}
+        return trajectory(flow, first, recorded.times, recorded_draws(recorded, plant), precision, tick)
     names = {name: node for node, name in flow.step.names.items()}
     first = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
     given: list[dict[Expr, Given]] = [

@@ -58,5 +58,5 @@ class Question(Portable):
 
     @property
     def is_total(self) -> bool:
-        """Whether no path of the model ends."""
-        return self.model.step.enabled is TRUE
+        """Whether no path of the model ends; one through continuous time may, where it leaves the region."""
+        return self.time is Time.STEPS and self.model.step.enabled is TRUE

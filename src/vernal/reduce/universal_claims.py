@@ -19,6 +19,7 @@ from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.question import Question
 from vernal.logic.safety import excluding
+from vernal.model.held_loop import loop_of
 from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.reduction import NO_STATE, ONE_WAY, Entailment, Subquestion, first_decided, invariant_of
@@ -55,7 +56,8 @@ class KeptByAll:
         formula = question.claim.sufficient
         if not isinstance(known, Proof) or formula is None:
             return not_proven(formula, "would prove it", known)
-        return known if is_defined(question.system, invariant_of(known)) else left_open(known, MAY_BE_UNDEFINED)
+        model = loop_of(question.model) or question.model  # what agents hold is made by the loop
+        return known if is_defined(model, invariant_of(known)) else left_open(known, MAY_BE_UNDEFINED)
 
 
 @dataclass(frozen=True)

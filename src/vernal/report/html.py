@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import Template
 
-from vernal.evidence.document_head import exact_number, version
+from vernal.evidence.document_head import exact_number
 from vernal.evidence.invariant import Invariant
+from vernal.evidence.program_version import version
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.logic.task import Task

@@ -17,6 +17,7 @@ from vernal.model.system import Model
 
 MAX_ALTERNATIVES = 256  # combinations of values of initial states that are boxes of their own
 CUT_COMPONENTS = 3  # of a box that are halved at once
+MATTERS = 0.25  # of the largest influence of a component: others with less are not cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +72,17 @@ def cut(flow: Model, boxes: StartBoxes, influence: Floats) -> StartBoxes:
         chosen = np.argsort(-weights, axis=1)[:, rank]
         largest = weights.max(1)
         rows = np.arange(len(boxes))
-        worth = (weights[rows, chosen] > 0.25 * largest) & (largest >= 0)
+        worth = (weights[rows, chosen] > MATTERS * largest) & (largest >= 0)
         boxes, influence = _halved(boxes, influence, chosen, worth)
     return _possible(flow, boxes)
+
+
+def cut_widest(flow: Model, boxes: StartBoxes, influence: Floats, widths: Floats) -> StartBoxes:
+    """Both halves of every box, cut where it is widest, compared with these widths, among components that matter."""
+    weights = np.where(boxes.lower < boxes.upper, influence, -1.0)
+    matter = weights >= MATTERS * np.maximum(weights.max(1, keepdims=True), 0.0)
+    shares = np.where(matter, (boxes.upper - boxes.lower) / np.where(widths > 0, widths, 1.0), 0.0)
+    return _possible(flow, _halved(boxes, influence, shares.argmax(1), shares.max(1) > 0)[0])
 
 
 def halved(flow: Model, boxes: StartBoxes) -> StartBoxes:

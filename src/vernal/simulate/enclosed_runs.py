@@ -11,6 +11,7 @@ from vernal.evidence.trajectory import precisions, refuted, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
+from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.initial import Span, represented
@@ -60,6 +61,7 @@ class Lifted:
         self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
         values = first_values(simulator.model, plan, short)
         self.first = {var.name: values[var][0] for var in simulator.model.vars}
+        self.first |= {var.name: values[of][k] for var, (of, k) in plant_of(self.flow).memory_places().items()}
         self.times = self._times(target, simulator.run(plan))
         self.disturbances = [self._given(time) for time in self.times]
 

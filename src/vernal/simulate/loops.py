@@ -40,7 +40,7 @@ class LoopSimulator:
     def __init__(self, flow: Model, time: Fraction | float, more: Iterable[Fraction] = ()) -> None:
         """`more` are times at which paths are looked at besides."""
         self.flow, self.plant, self.time = flow, plant_of(flow), Fraction(time)
-        self.model = self.plant.model
+        self.model, self._memory = self.plant.model, self.plant.memory_places()
         assert flow.grid is not None
         if self.time / flow.grid > MAX_POSITIONS:
             raise InputError(TOO_MANY)
@@ -98,6 +98,9 @@ class LoopSimulator:
     def _start(self, var: Var, plan: Plan, count: int) -> Floats:
         if var in plan.first:
             return np.array(plan.first[var], dtype=np.float64)
+        if var in self._memory:
+            vector, k = self._memory[var]
+            return np.array(plan.first[vector].reshape(count, vector.size)[:, k], dtype=np.float64)
         return np.full(count, float(self.flow.initial.starts[var][0].ends[0]))
 
     def _column(self, time: Fraction) -> int:
@@ -109,6 +112,8 @@ class LoopSimulator:
     def _happens(self, time: Fraction, now: LoopColumns, given: Mapping[Decision, Floats]) -> NDArray[np.bool_]:
         """What an instant makes of the values, and which paths go on from there."""
         instant = self.instants.get(time)
+        if self.plant.clock is not None:  # which runs from 0, up to rounding
+            now[self.plant.clock][:] = float(time)
         for targets, program in self._resets(instant) if instant else ():
             found = program(self._inputs(now, given), len(now[targets[0]]))
             for var, values in zip(targets, found, strict=True):
@@ -155,4 +160,11 @@ class LoopSimulator:
                 parts = [seen[var] for var in own.get(agent.name, ())]
                 if parts:
                     actions[name] = np.stack(parts, axis=-1) if agent.action.shape else parts[0]
-        return Runs(self.model, spread, state, actions, {}, lengths, self.steps, self.times)
+        return Runs(self.model, spread, state, actions, self._remembered(seen), lengths, self.steps, self.times)
+
+    def _remembered(self, seen: Mapping[Var, Floats]) -> dict[Var, Floats]:
+        """What agents remember, vector by vector, at all positions."""
+        parts: dict[Var, list[Floats]] = {}
+        for var, (vector, _) in self._memory.items():
+            parts.setdefault(vector, []).append(seen[var])
+        return {v: np.stack(own, axis=-1) if v.shape else own[0] for v, own in parts.items()}

@@ -15,6 +15,8 @@ from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.loops import LoopSimulator
 from vernal.simulate.runs import Runs, Simulator, random_plan
 
+MEMORY = ".memory"  # what follows an agent's name in those of what it remembers
+
 
 class TrajectorySimulator(Simulator, Protocol):
     """Runs plans through continuous time; a plan has a column for each stretch of time between `changes`."""
@@ -45,6 +47,15 @@ def column(runs: Runs, name: str) -> Floats:
     if name in runs.state:
         return runs.state[name]
     agent, _, index = name.partition("[")
+    if agent.endswith(MEMORY) and index:
+        return _remembered(runs, agent.removesuffix(MEMORY), int(index[:-1]))
     if agent not in runs.actions:
         return np.full((len(runs.lengths), runs.steps + 1), np.nan)
     return runs.actions[agent][..., int(index[:-1])] if index else runs.actions[agent]
+
+
+def _remembered(runs: Runs, name: str, place: int) -> Floats:
+    """A component of what an agent remembers."""
+    (slots,) = (agent.slots for agent in runs.system.agents if agent.name == name)
+    vectors = [runs.memory[slot.var].reshape(len(runs.lengths), runs.steps + 1, -1) for slot in slots]
+    return np.concatenate(vectors, axis=-1)[..., place]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vernal.evidence.document_head import version
+from vernal.evidence.program_version import version
 from vernal.report.figures import WIDTH, draw_svg, new_figure
 from vernal.report.frames import html_lines, html_table
 from vernal.report.html import PAGE

@@ -13,7 +13,8 @@ from vernal.engines.flow.rounds import BoxRounds
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Segments
 from vernal.model import build
-from vernal.sets.flow_starts import StartBoxes
+from vernal.sets.flow_starts import StartBoxes, cut_widest
+from vernal.sets.sampled.loop_space import Spoiling, spoils_nothing
 
 (X,) = state("x")
 FLOW = flow_of({X: build.const(0)}, [(0, 2)], [(0, 2)])
@@ -26,10 +27,10 @@ class NarrowRounds(BoxRounds):
         super().__init__(FLOW, 1.0, np.eye(1), lambda: None)
         self.narrow, self.followed = narrow, list[StartBoxes]()
 
-    def follow(self, boxes: StartBoxes) -> Iterator[Segments]:
+    def follow(self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing) -> Iterator[Segments]:
         """As segments of two boxes at a time."""
         self.followed.append(boxes)
-        for found in list(super().follow(boxes)):
+        for found in list(super().follow(boxes, spoils)):
             for first in range(0, len(boxes), 2):
                 own = np.arange(first, min(first + 2, len(boxes)))
                 good = (boxes.upper[own, 0] <= 1) | ((boxes.upper - boxes.lower)[own, 0] <= self.narrow)
@@ -56,3 +57,19 @@ def test_the_last_one_is_told_where_parts_would_be_too_many() -> None:
     pipes = [found.pipe for found in DividedPipes(FLOW, NarrowRounds(0.1), 6, 10).found()]
     assert [pipe.until for pipe in pipes] == [0.5, 0.5]
     assert covered(pipes[-1]) == [(0, 1), (1, 1.25), (1.25, 1.5), (1.5, 1.75), (1.75, 2)]
+
+
+def test_boxes_are_halved_where_they_are_relatively_widest_of_what_matters() -> None:
+    u, v, w = state("u", "v", "w")
+    flow = flow_of({u: build.const(0), v: build.const(0), w: build.const(0)}, [(0, 8)] * 3, [(0, 8), (0, 4), (0, 1)])
+    boxes = StartBoxes(np.zeros((3, 3)), np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [0.0, 0.0, 0.0]]))
+    influence = np.array([[1.0, 0.5, 0.1], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    parts = cut_widest(flow, boxes, influence, np.array([8.0, 4.0, 1.0]))
+    found = sorted((tuple(low), tuple(high)) for low, high in zip(parts.lower, parts.upper, strict=True))
+    assert found == [
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),  # a point
+        ((0.0, 0.0, 0.0), (2.0, 1.0, 1.0)),  # w matters less, and v is wider than u, compared with what they were
+        ((0.0, 0.0, 0.0), (2.0, 2.0, 0.5)),  # where nothing is known to matter, everything does
+        ((0.0, 0.0, 0.5), (2.0, 2.0, 1.0)),
+        ((0.0, 1.0, 0.0), (2.0, 2.0, 1.0)),
+    ]

@@ -14,7 +14,7 @@ from tests.planning_answers import ask, drawn, never
 from tests.planning_answers import expected as expected_of
 from tests.planning_loops import LabelledEdge, PlanningCase, noisy_case, planning_system, relu_network
 from tests.portion import pairs, seeds
-from vernal.engines.predicates import danger
+from vernal.engines.predicates import abstraction, danger, engine
 from vernal.errors import InputError
 from vernal.evidence.result import Assurance
 from vernal.logic.task import Task
@@ -59,6 +59,17 @@ def test_refinement_decides_what_following_states_does_not(seed: int, monkeypatc
     assert result.verdict in {expected(case), vn.UNKNOWN}
     if expected(case) is vn.HOLDS:
         assert result.verdict is vn.HOLDS
+
+
+@pytest.mark.parametrize("seed", [607, 635, 693, 765, 841])  # in which that happens
+def test_abstract_states_that_no_path_meets_are_divided(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few abstract states are explored before that, a proof is of all of them."""
+    monkeypatch.setattr(danger, "MAX_STARTS", 2)
+    monkeypatch.setattr(danger, "MAX_STATES", 3)
+    monkeypatch.setattr(engine, "MAX_CELLS_UNDIVIDED", 0)
+    monkeypatch.setattr(abstraction, "AT_ONCE_WITHIN_LIMITS", 1)
+    case = drawn(seed)
+    assert ask(case).verdict is expected(case)
 
 
 @pytest.mark.parametrize("seed", seeds(10))

@@ -141,3 +141,15 @@ def test_what_was_promised_of_a_path_that_leaves_the_region_is_not_kept() -> Non
     loop = Loop(runaway, lambda s: {"x": s["u"]}, {})
     assert failures(loop, "F[0,3] x < 0", 3)
     assert not failures(loop, "G[0,3] x > 0", 3)
+
+
+def test_a_box_that_is_spoilt_is_followed_no_further() -> None:
+    loop, lower, upper = started(plant_of(decay().system))
+    whole = loop.follow(lower, upper, HORIZON, pace)
+    part = loop.follow(lower, upper, HORIZON, pace, spoils=lambda sets, times: np.asarray(times[:, 1] > 0.55))
+    assert 0.5 < part.until[0] < 0.55
+    assert part.times[:, 1].max() < 0.61  # up to the instant after it
+    count = len(part.times)
+    assert count < len(whole.times)
+    assert (part.times == whole.times[:count]).all()
+    assert (part.sets.lower == whole.sets.lower[:count]).all()

@@ -82,7 +82,7 @@ def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
 
     Where the best cannot be enclosed, as on its way through a singularity, its neighbours mostly cannot either.
     """
-    starts = np.stack([array[rows] for array in plan.first.values()], 1)
+    starts = np.concatenate([array.reshape(len(array), -1)[rows] for array in plan.first.values()], axis=1)
     scaled = starts / np.maximum(np.ptp(starts, axis=0), TOLERANCE) if len(rows) else starts
     distance = np.full(len(rows), np.inf)
     for _ in range(min(count, len(rows))):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vernal.engines.chain import Chain, Prover
 from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import failing_trajectory
-from vernal.engines.flow.recurrence import RecurrentSet
+from vernal.engines.flow.recurrence import ENDLESS, RecurrentSet, endless_problem
 from vernal.engines.flow.rounds import BoxRounds
-from vernal.engines.flow.samples import SampleSearch, refusal
+from vernal.engines.flow.samples import WIDTHS, SampleSearch, refusal, sooner
 from vernal.engines.flow.template import chosen
 from vernal.engines.initial_parts import attempt_parts
 from vernal.engines.options import FlowpipeOptions
@@ -34,16 +35,20 @@ from vernal.logic.formula import Always
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.system import Model
+from vernal.reduce.universal_claims import KeptByAll
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
-from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
+from vernal.sets.flow_starts import StartBoxes, cut, cut_widest, start_boxes
+from vernal.sets.sampled.loop_space import spoils_nothing
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
-MAX_ROUNDS = 10
+MAX_ROUNDS, MAX_PIPES = 14, 10  # for a claim, and without one
 MAX_IDLE_ROUNDS = 4  # that close no box and come no further
 MIN_PROGRESS_SHARE = 0.02  # of the horizon, by which a round has to come further
 MAX_BOXES = 4096  # that may be open at once
+MANY_BOXES = 64  # beyond them boxes are halved once, and followed only until they have to be cut
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
+BOUND_SHARE = 0.5  # of the time that is left, for one bound of a claim without a last sample
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
 UNSUPPORTED, ABSTRACTION = "not supported by this engine", "try --engine abstraction"
 TOO_LARGE = f"{UNSUPPORTED}: {{}} variables, with rates of this size, are too many; {ABSTRACTION}"
@@ -72,13 +77,36 @@ class DirectFlowpipe:
         """A proof by a flowpipe, or how far one reaches."""
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
-        if question.time is Time.SAMPLES and question.claim.horizon is None:
-            return RecurrentSet(question, self.name, self.whole, budget).run()
         if question.time is Time.SAMPLES:
-            return SampleSearch(question, self.name, budget).run()
+            return self._over_samples(question, budget)
         if self.options == FlowpipeOptions() and (budget.journal is not None or budget.workers > 1):
             return attempt_parts(question, budget, self.name, followed_part)
         return self.whole(question, budget)
+
+    def _over_samples(self, question: Question, budget: Budget) -> Known:
+        """Claims of all paths; one of some path is proven where all keep it."""
+        if question.claim.mentions_some:
+            return Chain((KeptByAll(share=1.0),), Prover(self.name, self._over_samples)).attempt(question, budget)
+        if question.claim.horizon is not None:
+            return SampleSearch(question, self.name, budget).run()
+        if endless_problem(question) is None:
+            return RecurrentSet(question, self.name, self.whole, budget).run()
+        return self._by_bounds(question, budget)
+
+    def _by_bounds(self, question: Question, budget: Budget) -> Known:
+        """A claim without a last sample, by one that has a bound and implies it."""
+        problem = endless_problem(question) or ENDLESS
+        known: Known = Open(engine=self.name, reason=problem)
+        for asked in sooner(question):
+            budget.check()
+            try:
+                known = SampleSearch(asked, self.name, budget.part(BOUND_SHARE)).run()
+            except Stopped as stop:
+                known = Open(engine=self.name, reason=stop.reason)
+            if isinstance(known, Proof):
+                return replace(known, margin=None)
+        said = known.reason if isinstance(known, Open) else "a path fails"
+        return Open(engine=self.name, reason=f"{problem}; with bounds of up to {WIDTHS[-1]} samples: {said}")
 
     def whole(self, question: Question, budget: Budget) -> Known:
         """All initial states at once."""
@@ -98,7 +126,7 @@ class DirectFlowpipe:
         rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
         if rounds.is_too_large:
             raise Stopped(TOO_LARGE.format(len(flow.state)))
-        yield from DividedPipes(flow, rounds, asked.parts, MAX_ROUNDS).found()
+        yield from DividedPipes(flow, rounds, asked.parts, MAX_PIPES).found()
 
 
 def _problem(flow: Model, horizon: float) -> str | None:
@@ -130,6 +158,7 @@ class DirectSearch:
         self.question, self.rounds, self.budget = question, rounds, budget
         self.flow, self.horizon = question.model, rounds.horizon
         self.judge = PipeJudge(question, budget.check)
+        self.widths = np.zeros(0)  # of the initial set
         self.stale = 0  # rounds without progress
         self.reason: str | None = None  # why another round would not help
         self.failing: StartBoxes | None = None  # boxes all of whose trajectories make the formula false
@@ -145,6 +174,7 @@ class DirectSearch:
         boxes = start_boxes(self.flow)
         if not len(boxes):
             return self._proof(empty=True)
+        self.widths = boxes.upper.max(0) - boxes.lower.min(0)
         try:
             end = cut_until_decided(boxes, self._round, self._cut, CuttingLimits(most=MAX_BOXES)).end
             if end is CuttingEnd.DECIDED:
@@ -174,6 +204,8 @@ class DirectSearch:
         return None
 
     def _cut(self, left: OpenStarts) -> StartBoxes:
+        if len(left) > MANY_BOXES:
+            return cut_widest(self.flow, left.boxes, left.influence, self.widths)
         return cut(self.flow, left.boxes, left.influence)
 
     # One round --------------------------------------------------------------------------------------------------------
@@ -185,7 +217,8 @@ class DirectSearch:
         proven: list[float | None] = []
         first = 0
         least = self.margin
-        for found in self.rounds.follow(boxes):
+        spoils = self.judge.left_open if len(boxes) > MANY_BOXES else spoils_nothing
+        for found in self.rounds.follow(boxes, spoils):
             truths, until, margin = self._truths(found)
             least = min(least, margin)
             proven.append(until)

@@ -10,8 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.evidence.knowledge import Counterexample, Statistics
+from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.question import Question
-from vernal.model.initial import Box
+from vernal.model.expr import Expr
+from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 from vernal.sets.flow_starts import StartBoxes
 from vernal.simulate.enclosed_runs import enclosed
@@ -33,7 +35,10 @@ def failing_trajectory(
     for row in range(min(len(failing), TRIED_PARTS)):
         corners = zip(names, failing.lower[row], failing.upper[row], strict=True)
         ends = {name: (Fraction(float(low)), Fraction(float(high))) for name, low, high in corners}
-        box = Box({var: (ends[var.name],) for var in simulator.model.vars})
+        remembered: dict[Expr, tuple[Ends, ...]] = {}
+        for var, (vector, _) in plant_of(question.model).memory_places().items():
+            remembered[vector] = (*remembered.get(vector, ()), ends[var.name])
+        box = Box({**{var: (ends[var.name],) for var in simulator.model.vars}, **remembered})
         part = simulator.model.cut(box)
         if part is None:
             continue

@@ -47,6 +47,7 @@ NOT_RECURRENT = "no box was found in which paths are after {} seconds, and to wh
 UNPROVEN = "over the first {} seconds: {}"
 DELAYS = "without a last sample, delays are not taken: an action that waits is no part of the state"
 DISCRETE = "without a last sample, discrete variables beside the flow are not taken"
+MEMORY = "without a last sample, agents that remember are not taken: what they remember is no part of the box"
 ENDLESS = "without a last sample, only `G p` is taken, with p about one sample"
 
 
@@ -57,6 +58,8 @@ def endless_problem(question: Question) -> str | None:
         return ENDLESS
     if any(agent.delay for agent in loop.agents):
         return DELAYS
+    if loop.slots:
+        return MEMORY
     return DISCRETE if any(variable.sort != REAL for variable in loop.state) else None
 
 

@@ -27,7 +27,7 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.model.traits import nonlinear_node
 from vernal.sets.flow_starts import StartBoxes
-from vernal.sets.sampled.loop_space import LoopFollower
+from vernal.sets.sampled.loop_space import LoopFollower, Spoiling, spoils_nothing
 
 DEGREE = 8  # of Taylor polynomials
 RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
@@ -35,6 +35,8 @@ FIRST_ROUND_STEPS = 4000  # at most
 SHORTEST = 2.0**-24  # of the time, the shortest step of the first round
 FEWEST_STEPS = 4  # of the first round through a flow
 MOSTLY = 0.75  # of what is lost, by steps: then sets have to be curved
+HARDLY = 0.01  # of what is lost, by steps: then shorter ones hardly help,
+PATIENCE = 3  # and are tried after so many rounds that come no further
 AT_ONCE = 512  # boxes followed in one batch
 BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 
@@ -53,6 +55,7 @@ class BoxRounds:
     ) -> None:
         self.flow, self.horizon, self.directions, self.tick, self.parts = flow, horizon, directions, tick, parts
         self.number = self.boxes = self.finer = 0  # rounds and boxes so far, and how often steps became shorter
+        self.stagnant = 0  # rounds that came no further
         self.loop = LoopFollower(plant_of(flow), directions, self._stepper, tick)
         steppers = [self.loop.stepper(one) for one in islice(self.loop.first_values(), 1)]
         smooth = not any(stepper.nominal.kinked for stepper in steppers)  # over kinks steps are linear
@@ -67,14 +70,14 @@ class BoxRounds:
         """Whether a single box would take too much memory."""
         return self.memory > MAX_MEMORY
 
-    def follow(self, boxes: StartBoxes) -> Iterator[Segments]:
-        """One round: the segments of the boxes, in order, batch by batch."""
+    def follow(self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing) -> Iterator[Segments]:
+        """One round: the segments of the boxes, in order, batch by batch; spoilt boxes are followed no further."""
         self.number += 1
         self.boxes += len(boxes)
         count = self._at_once(boxes)
         for first in range(0, len(boxes), count):
             part = boxes[np.arange(first, min(first + count, len(boxes)))]
-            yield self._followed(part)
+            yield self._followed(part, spoils)
 
     def _at_once(self, boxes: StartBoxes) -> int:
         """How many boxes go into one batch."""
@@ -83,18 +86,25 @@ class BoxRounds:
         memory = self.memory + max(stepper.polynomial_memory(ring) for stepper in steppers)
         return max(1, min(AT_ONCE, BATCH_MEMORY // memory))
 
-    def _followed(self, part: StartBoxes) -> Segments:
+    def _followed(self, part: StartBoxes, spoils: Spoiling) -> Segments:
         fewest = FEWEST_STEPS if self.flow.grid is None else 1  # a loop has a step, or more, for each of its periods
         pace = partial(_pace, steps=fewest, finer=2.0**-self.finer)
-        return self.loop.follow(part.lower, part.upper, Fraction(self.horizon), pace, curved=self.curved)
+        return self.loop.follow(part.lower, part.upper, Fraction(self.horizon), pace, curved=self.curved, spoils=spoils)
 
     def adapt(self, left: Sequence[Segments], *, stagnates: bool) -> None:
         """Choose how to follow the next round by what lost the boxes that this one leaves open."""
         rough = any(np.isfinite(part.rough).any() for part in left)
-        if stagnates or rough or all((part.until >= self.horizon).all() for part in left):
-            self.finer += 1
         bent = np.concatenate([np.zeros(0), *(part.bent for part in left)])
-        self.curved = self.curved or (len(bent) > 0 and float(np.median(bent)) > MOSTLY)
+        share = float(np.median(bent)) if len(bent) else 0.0
+        followed = all((part.until >= self.horizon).all() for part in left)
+        self.stagnant += stagnates
+        if (
+            rough
+            or (stagnates and self.stagnant % PATIENCE == 0)
+            or ((stagnates or followed) and (self.flow.grid is None or share > HARDLY))
+        ):
+            self.finer += 1
+        self.curved = self.curved or share > MOSTLY
 
     def pipe(self, parts: Sequence[Segments]) -> Flowpipe:
         """Segments as one pipe."""

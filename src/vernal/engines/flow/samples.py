@@ -5,7 +5,8 @@ Boxes of initial states from which a path may fail are cut, and followed again i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -20,9 +21,11 @@ from vernal.interpret.flow.integration import Pace
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.interpret.sampled.plant import plant_of
-from vernal.logic.claim import position_claim
+from vernal.logic.claim import always, position_claim
 from vernal.logic.formula import Formula
+from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
+from vernal.logic.shortening import stronger
 from vernal.model.flow import Flow
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
@@ -34,6 +37,7 @@ DEGREE = 8  # of Taylor polynomials
 STEPS_PER_STRETCH, SHORTEST = 400, 2.0**-18  # of a stretch of time: how many, and how much of it the shortest is
 FINEST = 1 / 8  # of the steps of the first round
 MAX_SAMPLES = 10_000
+WIDTHS = (8, 32, 128)  # bounds in samples of what has to come at last
 LIMITS = CuttingLimits(rounds=10, most=1024, patience=5)
 ENDS = {
     CuttingEnd.IDLE: "cutting {} parts of the initial set once more does not help",
@@ -46,14 +50,23 @@ def refusal(question: Question) -> str | None:
     """Why a claim over samples is not taken, if it is not."""
     claim = question.claim
     if claim.mentions_some:
-        return OF_SOME_SAMPLES
+        return OF_SOME_SAMPLES if claim.sufficient is None else refusal(replace(question, formula=claim.sufficient))
     if claim.linear is None:
         return OF_STATES
     if claim.horizon is None:
-        return endless_problem(question)
+        return None if any(sooner(question)) else endless_problem(question)
     if claim.horizon > MAX_SAMPLES:
         return f"a horizon of {claim.horizon:,} samples is too long; at most {MAX_SAMPLES:,} are followed"
     return None
+
+
+def sooner(question: Question) -> Iterator[Question]:
+    """With bounds, more and more of them: questions that imply one without a last sample, as `F[0,8] p` does `F p`."""
+    assert question.claim.linear is not None
+    for width in () if always(question.claim.linear) is not None else WIDTHS:
+        formula = stronger(question.claim.linear, width, total=False)
+        if says_something(formula):
+            yield replace(question, formula=formula)
 
 
 class SampleSearch:

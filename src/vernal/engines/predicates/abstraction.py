@@ -9,7 +9,7 @@ of abstract states is expanded together: operators, successor cells and tests ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
@@ -30,6 +30,7 @@ from vernal.model.expr import Expr
 from vernal.run.budget import Budget
 
 AT_ONCE = 8192  # abstract states that are expanded in one batch
+AT_ONCE_WITHIN_LIMITS = 256  # the same where exploring may end early
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,20 +112,23 @@ class Abstraction:
         """Whether everything that is reachable was explored."""
         return self._waiting == []
 
-    def explore(self, most: float = inf) -> AbstractGraph:
-        """Everything that is reachable from the initial states; with an unsafe state, no more than about so many."""
+    def explore(self, most_with_unsafe: float = inf, most: float = inf) -> AbstractGraph:
+        """Everything that is reachable from the initial states; about so many, starts apart, where limits are given.
+
+        What a limit leaves out is waiting: the next call goes on there, and until then the graph is not `complete`.
+        """
         if self._waiting is None:
             self._enter_starts()
             self._waiting = [*self.graph.starts, *self.graph.open_starts]
-        while self._waiting and not (self.graph.unsafe and len(self.cells) > most):
-            for part in _parts(self._waiting):
-                self._look_at(part)
-            known = len(self.cells)
-            for part in _parts(self._waiting):
-                self.budget.check()
-                self.budget.progress(f"predicates: {len(self.cells):,} abstract states", None)
-                self._expand(part)
-            self._waiting = list(range(known, len(self.cells)))
+        at_once = AT_ONCE if most == inf else AT_ONCE_WITHIN_LIMITS
+        starts = len(self.graph.starts) + len(self.graph.open_starts)
+        while self._waiting and len(self.cells) - starts <= (most_with_unsafe if self.graph.unsafe else most):
+            self.budget.check()
+            self.budget.progress(f"predicates: {len(self.cells):,} abstract states", None)
+            part, known = self._waiting[:at_once], len(self.cells)
+            self._look_at(part)
+            self._expand(part)
+            self._waiting = [*self._waiting[at_once:], *range(known, len(self.cells))]
         return self.graph
 
     def _enter_starts(self) -> None:
@@ -321,11 +325,6 @@ class Abstraction:
             self.graph.transitions[pair] = AbstractTransition(asked.operators[row], state)
         if self.options.abstraction:
             self.graph.labels.setdefault(pair, {})[self.model.operators[asked.operators[row]].label] = None
-
-
-def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Some at a time: what is asked of them takes memory."""
-    return (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
 
 
 class Candidates:

@@ -85,6 +85,22 @@ class UnsafeSearch:
         left = set() if complete and ended and self.abstraction.complete else set(self.suspects) - paths.keys()
         return Followed(paths, left, dict(starts))
 
+    def met(self, most: int) -> dict[int, list[Floats]]:
+        """Abstract states that concrete states meet, each with some of them; about so many are followed."""
+        states, _ = self._initial_states()
+        found: dict[int, list[Floats]] = defaultdict(list)
+        while len(states) and len(self.found.states) < most:
+            self.budget.check()
+            fresh = [state for state in states[:STATES_PER_BATCH] if self.found.enter(state)[1]]
+            if not fresh:
+                break
+            batch = np.stack(fresh)
+            for state, cell in zip(batch, self._cells(batch), strict=True):
+                if cell is not None:
+                    found[cell].append(state)
+            states = self.states.successors(batch).states
+        return found
+
     def _initial_states(self) -> tuple[Floats, bool]:
         """Initial states, and whether these are all."""
         model = self.abstraction.model

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import inf
 
 from vernal.engines.base import Engine
 from vernal.engines.options import PredicateOptions, TransitionTest
@@ -44,6 +43,7 @@ from vernal.sets.finite.columns import NotFinite
 MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement
 MAX_CELLS_WITH_UNSAFE = 60  # abstract states that are explored where an unsafe one will be refined away
+MAX_CELLS_UNDIVIDED = 1000  # the same where none is unsafe so far; four times as many whenever it was met
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
 
 
@@ -118,6 +118,7 @@ class Rounds:
         self.states = ConcreteStates(self.model, policy)
         self.predicates = [*question.predicates, *(self.model.kept if options.refine and options.follow else ())]
         self.rounds = 0
+        self.undivided = float(MAX_CELLS_UNDIVIDED)
         self.outcomes = StartOutcomes(0)
         self.statistics: dict[str, int | float | str] = {}
 
@@ -126,13 +127,31 @@ class Rounds:
         try:
             while True:
                 abstraction = Abstraction(self.model, self.predicates, self.search, self.options, self.budget)
-                abstraction.explore(MAX_CELLS_WITH_UNSAFE if self.rounds else inf)
-                decided = self._decided(abstraction)
-                if decided is not None:
-                    return self._handed_out(decided, abstraction)
+                if not self._divided(abstraction):
+                    decided = self._decided(abstraction)
+                    if decided is not None:
+                        return self._handed_out(decided, abstraction)
                 self.rounds += 1
         except Stopped as stop:
             return Open(engine=Predicates.name, reason=stop.reason, statistics=self.statistics)
+
+    def _divided(self, abstraction: Abstraction) -> bool:
+        """Explore; whether predicates were added before that came to its end, as most of it is met by no path.
+
+        Coarse cells have many successors. Once there are more of them than concrete states need, those that no
+        concrete state was seen to enter are told apart, without waiting for one of them to be unsafe.
+        """
+        refines = self.rounds > 0 and self.options.refine and self.options.follow
+        abstraction.explore(*((MAX_CELLS_WITH_UNSAFE, self.undivided) if refines else ()))
+        if abstraction.complete or abstraction.graph.unsafe:
+            return False
+        self.undivided *= 4
+        search = UnsafeSearch(abstraction, self.states, self.budget)
+        added = Refinement(abstraction, search, self.states).between_met_and_unmet()
+        self.predicates += added
+        if not added:
+            abstraction.explore(MAX_CELLS_WITH_UNSAFE)
+        return bool(added)
 
     def _decided(self, abstraction: Abstraction) -> Known | None:
         """What one abstraction decides; None where refined predicates may decide more."""
@@ -142,7 +161,7 @@ class Rounds:
         self.outcomes = outcomes
         self._note(abstraction, outcomes)
         if not outcomes.undecided:
-            return self._proof()
+            return self._proof(abstraction)
         if not self.options.policy:
             return self._open("without the policy an unsafe abstract state is reachable")
         if not self.options.follow:
@@ -153,7 +172,7 @@ class Rounds:
         if outcomes.unsafe:
             return self._violated(abstraction, outcomes)
         if not outcomes.undecided:
-            return self._proof()
+            return self._proof(abstraction)
         added = Refinement(abstraction, search, self.states).predicates(followed) if self.options.refine else []
         self._replay(followed, outcomes)
         self._note(abstraction, outcomes)
@@ -220,7 +239,8 @@ class Rounds:
             **{f"tests_{kind}": count for kind, count in self.search.counts.items()},
         }
 
-    def _proof(self) -> Proof:
+    def _proof(self, abstraction: Abstraction) -> Proof:
+        assert abstraction.complete, "what was not explored may be unsafe"
         return Proof(
             engine=Predicates.name,
             direction=Abstraction.direction,

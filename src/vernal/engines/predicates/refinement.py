@@ -8,7 +8,7 @@ threshold of a variable between the two states. So every round divides a cell (c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,6 +25,8 @@ from vernal.model import build
 from vernal.model.expr import Const, Expr
 
 MAX_FOLLOWED = 256  # states that are taken along a path
+MAX_MET = 10_000  # states that are followed to see which cells are met
+MAX_THRESHOLDS = 16  # of a variable, that are taken together: one after the other, each would cost an abstraction
 MAX_PATHS = 32  # abstract paths that predicates are taken from in one round
 
 
@@ -69,6 +71,10 @@ class Refinement:
     def __init__(self, abstraction: Abstraction, search: UnsafeSearch, states: ConcreteStates) -> None:
         self.abstraction, self.search, self.states = abstraction, search, states
         self.model = abstraction.model
+        self._seen = np.zeros(len(self.model.variables), bool)  # the columns that the policy sees
+        for selection in {operator.selection for operator in self.model.operators}:
+            if selection is not None:
+                self._seen |= states.policy.relevant(selection)
 
     def predicates(self, followed: Followed) -> list[Expr]:
         """New predicates; none where nothing more can be told apart. Unsafe paths met on the way are entered."""
@@ -81,6 +87,18 @@ class Refinement:
             unsafe = np.flatnonzero(self.states.unsafe(path.states))
             if len(unsafe):
                 followed.paths[cell] = path.to(int(unsafe[0]))
+        return self._new(found)
+
+    def between_met_and_unmet(self) -> list[Expr]:
+        """New predicates that tell states from the witnesses of transitions into cells that no state was seen in."""
+        met = self.search.met(MAX_MET)
+        into = [pair for pair in self.abstraction.graph.transitions if pair[0] in met and pair[1] not in met]
+        found: dict[Expr, None] = {}
+        for one, other in into[:: 1 + len(into) // MAX_PATHS]:
+            found.update(dict.fromkeys(self._why_not(one, other, np.stack(met[one][:MAX_FOLLOWED]))))
+        return self._new(found)
+
+    def _new(self, found: Iterable[Expr]) -> list[Expr]:
         known = {*self.abstraction.cells.predicates, *self.abstraction.cells.negations}
         return [predicate for predicate in found if self.model.table.condition(predicate) not in known]
 
@@ -131,7 +149,17 @@ class Refinement:
         judge = self.model.judge
         atoms = np.unique(np.concatenate([np.zeros(0, np.int64), *(judge.compiled(c).mentioned for c in conditions)]))
         truths, _ = judge.atoms(IntegerBoxes.points(np.stack([parting.stopped, parting.witness])), atoms)
-        return [self.model.table.comparison(int(atom)) for atom in atoms[truths[:, 0] != truths[:, 1]]]
+        apart = atoms[truths[:, 0] != truths[:, 1]].tolist()
+        return [predicate for atom in apart for predicate in self._around(atom)]
+
+    def _around(self, atom: int) -> list[Expr]:
+        """A comparison; of a single variable that the policy sees, with the other thresholds of it."""
+        terms, _ = self.model.table.atoms[atom]
+        column = terms[0][0]
+        own = self.model.table.comparison(atom)
+        if len(terms) > 1 or not self._seen[column]:
+            return [own]
+        return [own, *self._thresholds(column)]
 
     # The policy -------------------------------------------------------------------------------------------------------
 
@@ -140,7 +168,15 @@ class Refinement:
         if selection is None:
             return []
         column = self._decisive(selection, parting)
-        return [] if column is None else [self._threshold(column, parting)]
+        return [] if column is None else self._thresholds(column) or [self._threshold(column, parting)]
+
+    def _thresholds(self, column: int) -> list[Expr]:
+        """All thresholds of a variable of few values."""
+        var, domain = self.model.variables[column], self.model.judge.domain
+        low, high = int(domain.lower[0, column]), int(domain.upper[0, column])
+        if not var.sort.is_number or high - low > MAX_THRESHOLDS:
+            return []
+        return [build.compare("<=", var, Fraction(most)) for most in range(low, high)]
 
     def _decisive(self, selection: Selection, parting: Parting) -> int | None:
         """The column whose change makes the policy say so, the others changed before it as little as need be.

@@ -26,6 +26,11 @@ class AffineImages:
     lower: Floats  # (batch, values): bounds over the boxes
     upper: Floats
 
+    def rows(self, part: Array) -> AffineImages:
+        """Those of some boxes."""
+        rest = BallArrays(self.rest.mid[part], self.rest.rad[part])
+        return AffineImages(self.coefficients[part], rest, self.lower[part], self.upper[part])
+
 
 def affine_images(linear: Linear, nodes: Sequence[Expr], n: int, batch: int) -> AffineImages:
     """Of expressions over the first n inputs of linear bounds; further inputs are draws, of any value."""
@@ -38,24 +43,23 @@ def affine_images(linear: Linear, nodes: Sequence[Expr], n: int, batch: int) -> 
 
 
 def _image(linear: Linear, node: Expr, n: int, batch: int) -> AffineImages:
-    """One value."""
+    """Every component of one value."""
     found, ends = linear.form(node), linear.box
-    whole = around(*(np.broadcast_to(end, (batch, end.shape[1])) for end in (ends.lower, ends.upper)))
-    low, high = (_every(part[:, 0], batch) for part in (found.lower_coefficients, found.upper_coefficients))
+    whole = around(*(np.broadcast_to(end, (batch, end.shape[1]))[:, None] for end in (ends.lower, ends.upper)))
+    low, high = (_every(part, batch) for part in (found.lower_coefficients, found.upper_coefficients))
     known = all_along(np.isfinite(low) & np.isfinite(high))
-    slopes = np.where(known[:, None], 0.5 * low + 0.5 * high, 0.0)
-    slopes[:, n:] = 0.0  # draws are no part of a set
+    slopes = np.where(known[..., None], 0.5 * low + 0.5 * high, 0.0)
+    slopes[..., n:] = 0.0  # draws are no part of a set
     rests = []
     for rows, constants in ((low, found.lower_constants), (high, found.upper_constants)):
         left = (points(rows) - points(slopes)) * whole
-        rests.append(_sum(left) + points(_every(constants[:, 0], batch)))
+        rests.append(_sum(left) + points(_every(constants, batch)))
     lower, upper = rests[0].ends[0], rests[1].ends[1]
-    own = _every(found.lower[:, 0], batch), _every(found.upper[:, 0], batch)
+    own = _every(found.lower, batch), _every(found.upper, batch)
     good = np.isfinite(lower) & np.isfinite(upper)
-    slopes = np.where(good[:, None], slopes, 0.0)
+    slopes = np.where(good[..., None], slopes, 0.0)
     rest = around(np.where(good, lower, own[0]), np.where(good, upper, own[1]))
-    own_ends = (end[:, None] for end in own)
-    return AffineImages(slopes[:, None, :n], BallArrays(rest.mid[:, None], rest.rad[:, None]), *own_ends)
+    return AffineImages(slopes[..., :n], rest, *own)
 
 
 def _every(array: Array, batch: int) -> Floats:

@@ -312,6 +312,51 @@ def rough_slope(backend: Backend, name: enclosures.Elementary, x: Array) -> Arra
     return cast(Array, CALCULUS[name].slope(x, lambda: rough(backend, name, x), RoughAlgebra(backend)))
 
 
+# One slope ------------------------------------------------------------------------------------------------------------
+
+
+def parallel(name: Function, lo: Array, hi: Array) -> tuple[Array, Array, Array]:
+    """A slope s, and bounds of g(x) - s x over intervals, for an S-shaped function g.
+
+    The slope is that of the chord; where an interval is a point, or hardly more, it is 0.
+    """
+    backend = Backend(lo)
+    with np.errstate(all="ignore"):
+        first, last = at(backend, name, lo), at(backend, name, hi)
+        s = (0.5 * last.lower + 0.5 * last.upper - 0.5 * first.lower - 0.5 * first.upper) / (hi - lo)
+        steep = np.isfinite(s) & (s > 0)
+        s = np.where(steep, s, 0.0)
+        curve = Curve(backend, name, lo, hi, enclosures.curvature(backend, name, lo, hi))
+        touching = _of_slope(name, s)
+        below = _above_by(curve, interval.negate(first), interval.negate(last), -1.0, -s, touching)
+        above = _above_by(curve, first, last, 1.0, s, touching)
+    return s, np.where(steep, -below, first.lower), np.where(steep, above, last.upper)
+
+
+def _above_by(curve: Curve, first: Range, last: Range, side: float, s: Array, touching: Array) -> Array:
+    """At least side * g(x) - s x over the intervals; side * g has slope s near plus or minus `touching`."""
+    backend, lo, hi, bend = curve.backend, curve.lo, curve.hi, curve.bend
+    left, right = side * bend.left, side * bend.right
+    start, end = np.where(left < 0, lo, bend.before), np.where(right < 0, hi, bend.after)
+    t = np.where(side > 0, touching, -touching)  # S-shaped: convex below the inflection, concave above
+    t, g, steep = _touch(curve, np.clip(t, np.minimum(start, end), end))
+    if side < 0:
+        g, steep = interval.negate(g), interval.negate(steep)
+    offset = _offset(backend, g, steep, s, t, start, end)
+    offset = np.where((left > 0) & (right > 0), -np.inf, offset)
+    for x, found, curvature in ((lo, first, left), (hi, last, right)):
+        offset = np.where(curvature >= 0, np.maximum(offset, _minus(found.upper, s * x)), offset)
+    return offset
+
+
+def _of_slope(name: Function, s: Array) -> Array:
+    """Where above 0 an S-shaped function has a slope, about."""
+    if name is Function.TANH:
+        return np.arctanh(np.sqrt(np.clip(1.0 - s, 0.0, 1.0 - UNIT)))
+    assert name is Function.SIGMOID
+    return 2.0 * np.arctanh(np.sqrt(np.clip(1.0 - 4.0 * s, 0.0, 1.0 - UNIT)))
+
+
 # Several inflections --------------------------------------------------------------------------------------------------
 
 

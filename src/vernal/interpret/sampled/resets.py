@@ -19,6 +19,7 @@ from vernal.interpret.flow.balls import SLACK, points
 from vernal.interpret.flow.zonotope_batches import RESET, Zonotopes, spanned, widened
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import TINY, Array, Mask
+from vernal.interpret.sampled.layer_images import layer_images
 from vernal.interpret.sampled.plant import Plant, Reset
 from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
@@ -86,7 +87,9 @@ class Resetter:
             return sets
         changed = [self.places[var] for var in nodes]
         with np.errstate(all="ignore"):
-            images = affine_images(linear, list(nodes.values()), len(self.places), len(sets.lower))
+            images = layer_images(linear, list(nodes.values()), sets)
+            if images is None:
+                images = affine_images(linear, list(nodes.values()), len(self.places), len(sets.lower))
             return _reset(sets, changed, images)
 
 

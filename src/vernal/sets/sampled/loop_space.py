@@ -47,7 +47,15 @@ MAX_TIME_UNITS = 2.0**20  # units of time between instants, at most: beyond it t
 LOST = "sets of states were followed up to time {:.4g} and no further"
 UNEVEN = "periods and delays have no common unit of time that is long enough"
 
+SIDES = ((0, float_above), (1, float_below))  # of a range, rounded inward
+
 Stepping = Callable[[Flow, Floats], TaylorStepper]
+Spoiling = Callable[[TemplateSets, Floats], Mask]  # which sets, each with a span of time, leave their boxes open
+
+
+def spoils_nothing(sets: TemplateSets, times: Floats) -> Mask:
+    """All boxes are followed to the end."""
+    return np.zeros(len(sets), dtype=bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +84,10 @@ class LoopFollower:
         self.others = [order.index(var) for var in plant.discrete]
         self.domains = [domain_of(plant.flow.state[index]) for index in self.others]
         self.kept = kept_sides(plant).reshape(2, -1)[:, self.columns].ravel()  # sides of the region
+        places = [index for index, var in enumerate(plant.continuous) if var in plant.remembered]
+        self.remembered = np.array(places, dtype=np.intp)
+        ends = [plant.flow.region[order.index(plant.continuous[index])] for index in places]
+        self.memory_ends = tuple(np.array([side(pair[k]) for pair in ends]) for k, side in SIDES)
         self._steppers: dict[DiscreteValues, TaylorStepper] = {}
 
     def stepper(self, values: DiscreteValues) -> TaylorStepper:
@@ -112,12 +124,14 @@ class LoopFollower:
         record: Recorder = SILENT,
         *,
         curved: bool = False,
+        spoils: Spoiling = spoils_nothing,
     ) -> Segments:
         """From boxes (batch, variables) until a horizon; `pace` says how a stretch of so many units is gone.
 
-        `curved` sets are images of their boxes under polynomials, others zonotopes.
+        `curved` sets are images of their boxes under polynomials, others zonotopes. A box is followed up to the first
+        instant after a set that `spoils` it, and what is known of it ends with that set.
         """
-        space = LoopSpace(self, lower, upper, horizon, pace, asked=False, record=record, curved=curved)
+        space = LoopSpace(self, lower, upper, horizon, pace, asked=False, record=record, curved=curved, spoils=spoils)
         steps = len(space.positions)
         Search(nothing_before(steps), space, HeedsNothing(), total=False, tick=self.tick).levels(steps)
         return space.segments()
@@ -144,12 +158,16 @@ class LoopSpace:
         asked: bool = True,
         record: Recorder = SILENT,
         curved: bool = False,
+        spoils: Spoiling = spoils_nothing,
     ) -> None:
         """`asked`: whether a formula is asked of the sets, so that none may be left."""
+        self.spoils = spoils
         self.loop, self.horizon, self.pace, self.asked, self.record = loop, horizon, pace, asked, record
         self.starts, self.ring = (lower, upper), CONSTANT
         if curved:
             self.ring = ring_of(lower[:, loop.columns], upper[:, loop.columns])
+        own = [column for column, var in enumerate(loop.plant.flow.vars) if var is loop.plant.clock]
+        self.told = not (lower[:, own].any() or upper[:, own].any())  # all paths begin at time 0
         self.instants = list(loop.plant.instants(horizon))
         self.positions = [number for number, instant in enumerate(self.instants) if instant.position]
         count, n = lower.shape
@@ -215,7 +233,7 @@ class LoopSpace:
 
     def _reset(self, groups: list[Group], now: Instant) -> list[Group]:
         """Everything that happens at an instant."""
-        for reset in self.loop.plant.resets(now):
+        for reset in self.loop.plant.resets(now, told=self.told):
             after = [
                 self._checked(Group(values, group.origins[rows], sets, group.trail[rows]), now.time)
                 for group in groups
@@ -238,6 +256,8 @@ class LoopSpace:
         """The group without sets of which nothing is known any more."""
         sets = group.sets
         known = sets.finite & all_along(np.isfinite(sets.lower) & np.isfinite(sets.upper))
+        own, (low, high) = self.loop.remembered, self.loop.memory_ends
+        known &= all_along((sets.lower[:, own] >= low) & (sets.upper[:, own] <= high))
         np.minimum.at(self.until, group.origins[~known], float_below(time))
         return group.part(known)
 
@@ -272,8 +292,8 @@ class LoopSpace:
         pace = self.pace(duration)
         follower = Follower(loop.stepper(group.values), duration, pace, loop.tick, loop.kept)
         passed, arrived, ends = follower.carry(group.sets)
-        times = self._absolute(passed.times, start)
-        group = self._recorded(group, self._whole(group, passed.sets), times)
+        times, whole = self._absolute(passed.times, start), self._whole(group, passed.sets)
+        group = self._recorded(group, whole, times)
         for known, target in ((passed.inside, self.inside), (passed.until, self.until)):
             short = known < duration
             np.minimum.at(target, group.origins[short], self._absolute(known[short], start, -1))
@@ -281,7 +301,16 @@ class LoopSpace:
         np.minimum.at(self.rough, group.origins[rough], self._absolute(passed.rough[rough], start, -1))
         np.maximum.at(self.influence, (group.origins[:, None], loop.columns), passed.influence)
         self.bent[group.origins] = passed.bent
-        return Group(group.values, group.origins[arrived], ends, group.trail[arrived])
+        on = ~self._spoilt(group, whole, times)[arrived]
+        return Group(group.values, group.origins[arrived], ends, group.trail[arrived]).part(on)
+
+    def _spoilt(self, group: Group, sets: TemplateSets, times: Floats) -> Mask:
+        """Rows of a group that are followed no further; of their boxes everything is known until then."""
+        spoiling = self.spoils(sets, times)
+        rows = np.zeros(len(group.origins), dtype=bool)
+        rows[sets.trail[spoiling]] = True
+        np.minimum.at(self.until, group.origins[sets.trail[spoiling]], times[spoiling, 0])
+        return rows
 
     def _absolute(self, times: Floats, start: Fraction, side: int = 0) -> Floats:
         """Times since the start, in units, as times in seconds, rounded outward (or down): columns are two ends."""
