@@ -156,7 +156,7 @@ def test_rows_of_a_pool_are_those_of_one_process(
     plain = swept(slide)
     before = len(asked)
     assert alike(swept(slide, "--on", "workers", "--workers", "2")) == alike(plain)
-    assert len(asked) == before
+    assert len(asked) <= before + 1  # one, so that the others begin with what it has loaded
 
 
 def test_a_killed_worker_loses_no_cell(slide: Path, monkeypatch: pytest.MonkeyPatch) -> None:

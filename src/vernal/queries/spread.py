@@ -22,6 +22,8 @@ from vernal.run.executor import CHUNK_SECONDS, Executor, Finished
 from vernal.run.worker import Job, named
 
 MAX_CHUNK = 64  # cells of one sub-problem
+UNKNOWN_WORKERS = 8  # assumed where others work
+QUICK = 0.5  # seconds of a cell below which what it takes to begin counts
 
 
 @dataclass
@@ -53,8 +55,10 @@ class SpreadCells:
     journal: KnownCells
     tell: Callable[[NumberedCell], None]  # of every cell that is answered
     workers: int = 1
+    inherits: bool = False  # whether workers begin with what this process knows
     failure: tuple[int, InputError] | None = None  # the first cell, by its place, that is bad input
     _taken: int = 0
+    _is_quick: bool = False
     _each: float = CHUNK_SECONDS  # that a cell takes alone, of late
     _alone: deque[NumberedCell] = field(default_factory=deque)
     _asked: dict[str, list[NumberedCell]] = field(default_factory=dict)  # by the key of the sub-problem
@@ -73,18 +77,31 @@ class SpreadCells:
     def _jobs(self) -> Iterator[Job]:
         """What can be asked now; the end of it is not the end, as long as batches are under way."""
         while True:
-            if self._alone:
+            if self._alone and self.inherits and self._is_quick:
+                self.inherits = False
+                self._here(self._job(ask_cells, [self._alone.popleft()]))
+            elif self._alone:
                 yield self._job(ask_cells, self._chunk())
             elif not (batch := self._next_batch()):
                 return
             elif self.work.shared and len(batch) > 1:
-                yield self._job(share_cells, batch)
+                job = self._job(share_cells, batch)
+                if self.inherits and batch[0].number == 0:
+                    self._here(job)
+                else:
+                    yield job
             else:
                 self._alone.extend(batch)
 
+    def _here(self, job: Job) -> None:
+        """Answer it in this process: what is loaded and prepared for it, workers that are forked later inherit."""
+        self._take(Finished(job.key, job.work(Budget()).outcome))
+
     def _chunk(self) -> list[NumberedCell]:
-        """Cells that take about a second together, no more than a share of those that wait: a graph is sent once."""
-        wanted = min(CHUNK_SECONDS / max(self._each, 1e-6), len(self._alone) / (2 * max(self.workers, 4)), MAX_CHUNK)
+        """Cells that take about a second together, and no more than a share of those that wait."""
+        wanted = min(
+            CHUNK_SECONDS / max(self._each, 1e-6), len(self._alone) / (2 * (self.workers or UNKNOWN_WORKERS)), MAX_CHUNK
+        )
         chunk = [self._alone.popleft()]
         while len(chunk) < wanted and self._alone and not (chunk[0].lost or self._alone[0].lost):
             chunk.append(self._alone.popleft())
@@ -151,7 +168,8 @@ class SpreadCells:
                 self._keep(one, place, data)
             self.tell(one)
             taken = sum(result.seconds for result in one.results if result is not None) - before
-            self._each = 0.7 * self._each + 0.3 * max(taken, 0.0)
+            self._is_quick = taken < QUICK
+            self._each = 0.5 * self._each + 0.5 * max(taken, 0.0)
 
     def _keep(self, one: NumberedCell, place: int, data: Any) -> None:
         """A result as it came back: a path that refutes is replayed here, and what is decided is written down."""

@@ -135,7 +135,7 @@ class SweepRun:
             answered[one.number] = [self._row(one.cell, result) for result in one.results if result is not None]
             self.progress(_where(one.cell.point), len(answered) / self.grid.size)
 
-        cells = SpreadCells(self._taken, order, work, journal, tell, self.place.workers)
+        cells = SpreadCells(self._taken, order, work, journal, tell, self.place.workers, not self.place.is_remote)
         try:
             with self.place.executor(partial(sweep_subject, self.base, self.engine, self.options)) as executor:
                 cells.go(executor)
