@@ -17,8 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
-PACKAGES = ["numpy", "scipy", "highspy", "h5py", "msgspec", "rich", "matplotlib", "threadpoolctl", "protobuf"]
+PACKAGES = ["numpy", "scipy", "msgspec", "rich", "matplotlib", "threadpoolctl", "protobuf"]
 PACKAGES += ["ml-dtypes", "typing-extensions", "pygments", "click", "annotated-doc"]
+OPTIONAL = ["highspy", "h5py"]  # a solver, and files of Keras: the page answers without, and says that it does
 WHEELS = ["array-api-compat", "lark", "typer", "shellingham", "markdown-it-py", "mdurl", "onnx", "python-flint"]
 TAGS = ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--only-binary=:all:"]  # of PYODIDE
 EXAMPLES = {"thermostat": "*.onnx", "vacuum": "*.onnx", "cartpole": "r16.onnx"}  # and the networks they need
@@ -36,6 +37,7 @@ def main(target: Path) -> None:
     listed = {
         "pyodide": os.environ.get("PYODIDE", PYODIDE),
         "packages": PACKAGES,
+        "optional": OPTIONAL,
         "wheels": sorted(wheel.name for wheel in target.glob("*.whl")),
         "missing": missing,
     }

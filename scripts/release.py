@@ -5,8 +5,9 @@
     make release ARGS="--python 3.11 --floors"    one interpreter, and the oldest dependencies that are allowed
 
 Every interpreter from 3.11 on that is at hand installs the wheel into an environment of its own, writes an example,
-checks it, and is asked how long `import vernal` takes. VERNAL_URL is the address that metadata names, where it is set.
-Publishing stays with people: `twine upload dist/*`.
+checks it, and is asked how long `import vernal` takes; a certificate is accepted by the checker in an environment that
+has nothing else. VERNAL_URL is the address that metadata names, where it is set. Publishing stays with people:
+`twine upload dist/*`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ PLACES = {
     "pyproject.toml": r'(?m)^version = "(.+)"$',
     "src/vernal/__init__.py": r'(?m)^__version__ = "(.+)"$',
     "CITATION.cff": r"(?m)^version: (.+)$",
-}  # where the version of Vernal is said
+    "packaging/conda/recipe.yaml": r"(?m)^  version: (.+)$",
+    "checker/pyproject.toml": r'(?m)^version = "(.+)"$',
+}  # where the version of Vernal is said; its checker has the same
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -140,30 +143,64 @@ def check_sizes(built: Sequence[Path]) -> None:
 
 
 def interpreters(wanted: Sequence[str]) -> Iterator[str]:
-    """The interpreters of these versions that are at hand."""
+    """The interpreters of these versions that are at hand: the first of each that starts."""
     for version in wanted:
-        found = shutil.which(f"python{version}")
-        works = (
-            found is not None and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0
-        )
-        if found is not None and works:
+        found = next((name for name in map(str, candidates(version)) if _starts(name)), None)
+        if found is not None:
             yield found
         else:
             say(f"python{version} is not at hand")
+
+
+def candidates(version: str) -> Iterator[Path]:
+    """Where an interpreter may be: on the PATH, where one of pyenv's need not start, and among pyenv's own."""
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        if found := shutil.which(f"python{version}", path=folder):
+            yield Path(found)
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
+
+
+def _starts(python: str) -> bool:
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
 def try_interpreter(python: str, wheels: Sequence[Path], *, floors: bool = False) -> str:
     """Install the wheels into an empty environment, and use them as a newcomer does."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        run(python, "-m", "venv", str(folder / "env"))
-        inside = str(folder / "env" / "bin" / "python")
+        inside = empty_environment(python, folder / "env")
         limits = ["-c", str(_floors(folder))] if floors else []
         run(inside, "-m", "pip", "install", "-q", "--prefer-binary", *limits, *map(str, wheels))
         run(inside, "-m", "pip", "check")
         version = run(inside, "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])))").strip()
-        say(f"Python {version}{' with floors' if floors else ''}: {used(inside, folder)}")
-    return f"Python {version}{' with floors' if floors else ''}"
+        tried = f"Python {version}{' with floors' if floors else ''}"
+        say(f"{tried}: {used(inside, folder)}")
+        (checker,) = (wheel for wheel in wheels if wheel.name.startswith("vernal_check"))
+        say(f"{tried}: {certified(inside, empty_environment(python, folder / 'alone'), checker, folder)}")
+    return tried
+
+
+def empty_environment(python: str, folder: Path) -> str:
+    """The interpreter of a new environment."""
+    run(python, "-m", "venv", str(folder))
+    return command(folder, "python")
+
+
+def command(environment: Path, name: str) -> str:
+    """A command of an environment."""
+    return str(environment / ("Scripts" if os.name == "nt" else "bin") / name)
+
+
+def certified(python: str, alone: str, checker: Path, folder: Path) -> str:
+    """A certificate is written, and accepted by the checker where nothing else is installed."""
+    words = ["examples/thermostat/thermostat.toml", "--property", "warm", "--certificate", "warm.certificate"]
+    run(command(Path(python).parents[1], "vernal"), "check", *words, cwd=folder)
+    run(alone, "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(checker))
+    said = run(command(Path(alone).parents[1], "vernal-check"), "warm.certificate", cwd=folder)
+    if not said.startswith("accepted"):
+        raise SystemExit(f"the checker of {alone} says {said}")
+    return said.splitlines()[0]
 
 
 def _floors(folder: Path) -> Path:
@@ -174,7 +211,7 @@ def _floors(folder: Path) -> Path:
 
 def used(python: str, folder: Path) -> str:
     """An example is written and checked; how long an import takes."""
-    vernal = str(Path(python).parent / "vernal")
+    vernal = command(Path(python).parents[1], "vernal")
     run(vernal, "example", "all", cwd=folder)
     said = run(vernal, "check", "examples/vcas/vcas.toml", "--property", "safe", cwd=folder)
     if not said.startswith("holds"):

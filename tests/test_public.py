@@ -56,6 +56,7 @@ PUBLIC = [
     "load_jani",
     "log",
     "log1p",
+    "map",
     "match",
     "maximum",
     "minimum",

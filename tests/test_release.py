@@ -42,6 +42,20 @@ def test_versions_that_differ_end_it(copy: Path) -> None:
         release.check_version(copy)
 
 
+def test_an_interpreter_that_does_not_start_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As pyenv has them on the PATH for versions that are not chosen."""
+    for folder, code in (("broken", 1), ("sound", 0), ("pyenv/versions/3.99.1/bin", 0)):
+        (tmp_path / folder).mkdir(parents=True)
+        for name in ("python3.98", "python3.99") if folder == "broken" else ("python3.99",):
+            (tmp_path / folder / name).write_text(f"#!/bin/sh\nexit {code}\n")
+            (tmp_path / folder / name).chmod(0o755)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'broken'}:{tmp_path / 'sound'}")
+    assert list(release.interpreters(["3.98", "3.99"])) == [str(tmp_path / "sound" / "python3.99")]
+    monkeypatch.setenv("PATH", str(tmp_path / "broken"))
+    assert list(release.interpreters(["3.99"])) == [str(tmp_path / "pyenv/versions/3.99.1/bin/python3.99")]
+
+
 def test_recipes_say_what_the_project_says() -> None:
     """The container and the conda recipe name the version's floors and the command."""
     recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()

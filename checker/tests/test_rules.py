@@ -171,3 +171,15 @@ def test_nothing_of_vernal_is_imported() -> None:
     assert not [line for line in found if re.match(r"\s*(from|import) (vernal\b(?!_check)|numpy|scipy|onnx\b)", line)]
     code = "import sys; sys.modules['vernal'] = None; import vernal_check.main"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": str(SOURCE.parent)})
+
+
+def test_what_recurs_in_rational_numbers_is_not_followed_in_floats_for_ever(tmp_path: Path) -> None:
+    """Errors of floats grow from step to step, so that no set comes back."""
+    hits = '[environment.let]\nhits = "x + v > 1 | x + v < 0"'
+    after = 'x = "if(hits, x, x + v)"\nv = "if(hits, -v, v)"'
+    file = task(tmp_path, 'x = "real"\nv = "real"', 'x = "[0, 1]"\nv = "{-0.25, 0.25}"', after, hits)
+    sets = [{"set": [[0, 1], v], "walk": True} for v in ("-1/4", "1/4")]
+    accepted = check(certificate(file, "G F (x < 0.25)", ["x", "v"], sets))
+    assert accepted.sets == 2
+    with pytest.raises(Rejected):
+        check(certificate(file, "G F (x < 0.01)", ["x", "v"], sets))

@@ -19,7 +19,7 @@ function start() {
   worker.onmessage = ({ data }) => {
     if (data.state) say(data.state)
     if (data.problem) say(data.problem, true)
-    if (data.ready) { say(`ready: Python ${data.ready}`); busy(false) }
+    if (data.ready) { say(`ready: Python ${data.ready}${data.without.length ? `, without ${data.without.join(", ")}` : ""}`); busy(false) }
     if (data.answer) { show(JSON.parse(data.answer)); say("done"); busy(false) }
   }
   worker.onerror = event => say(`the worker failed: ${event.message}`, true)

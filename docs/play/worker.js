@@ -3,16 +3,15 @@ const FOLDER = "/models"
 let ask
 
 async function load() {
-  const { pyodide, packages, wheels, missing } = await (await fetch("packages.json")).json()
+  const { pyodide, packages, optional, wheels, missing } = await (await fetch("packages.json")).json()
   const at = new URL(pyodide, location.href).href
   if (missing.length) throw new Error(`no wheel could be had of ${missing.join(", ")} when this site was built`)
   postMessage({ state: "loading Python ..." })
   const { loadPyodide } = await import(`${at}pyodide.mjs`)
   const python = await loadPyodide({ indexURL: at })
-  const failed = []
-  await python.loadPackage(packages, { messageCallback: text => postMessage({ state: text }), errorCallback: text => failed.push(text) })
-  const lost = failed.map(text => /while loading (.+?):/.exec(text)?.[1]).filter(Boolean)
-  if (failed.length) throw new Error(`${at} has no ${lost.join(", ") || failed[0]}`)
+  const lost = await lacking(python, packages)
+  if (lost.length) throw new Error(`${at} has no ${lost.join(", ")}`)
+  const without = await lacking(python, optional)
   postMessage({ state: "loading Vernal ..." })
   for (const wheel of wheels) {
     const url = new URL(wheel, location.href).href
@@ -32,7 +31,15 @@ async function load() {
       postMessage({ answer: JSON.stringify({ error: String(error) }) })
     }
   }
-  postMessage({ ready: python.version })
+  postMessage({ ready: python.version, without })
+}
+
+/* Load packages, and say which cannot be had. */
+async function lacking(python, names) {
+  const failed = []
+  await python.loadPackage(names, { messageCallback: text => postMessage({ state: text }), errorCallback: text => failed.push(text) })
+  const lost = failed.map(text => /while loading (.+?):/.exec(text)?.[1]).filter(Boolean) // other lines say why
+  return lost.length ? lost : failed.slice(0, 1)
 }
 
 load().catch(error => postMessage({ problem: `Vernal cannot be loaded here: ${error.message ?? error}` }))

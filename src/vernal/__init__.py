@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from vernal.model.system import System
     from vernal.plugins.sb3_callback import verdict_callback
     from vernal.queries.public_faults import faults
+    from vernal.queries.public_map import map
     from vernal.queries.public_sweep import sweep
     from vernal.report.abstraction_file import write_abstraction
     from vernal.report.explanation import explain
@@ -132,6 +133,7 @@ _HOMES = {
     "vernal.model.network": ["Network"],
     "vernal.plugins.sb3_callback": ["verdict_callback"],
     "vernal.queries.public_faults": ["faults"],
+    "vernal.queries.public_map": ["map"],
     "vernal.queries.public_sweep": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
     "vernal.report.explanation": ["explain"],
@@ -183,6 +185,7 @@ __all__ = [
     "load_jani",
     "log",
     "log1p",
+    "map",
     "match",
     "maximum",
     "minimum",
@@ -261,6 +264,8 @@ HOOKS.update(
             "vernal.report.simulations": ["plot_simulation", "show_simulation"],
             "vernal.report.sweep_pictures": ["plot_sweep"],
             "vernal.report.sweeps": ["frame_sweep", "save_sweep", "show_sweep"],
+            "vernal.report.map_pictures": ["plot_map"],
+            "vernal.report.map_page": ["save_map", "write_map_page"],
         }.items()
         for name in names
     }

@@ -166,9 +166,13 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("AX (T > 30) | AX (T < 3)", "state by state, where everything is piecewise linear"),
         ("AX (T > 30) | AX (T < 3)", "milp may prove or refute it; smt may refute it"),
         ("AG[0,3] EF[0,2] (T > 30)", "milp may prove or refute it; smt does not take it"),
+        ("AG[0,3] EF[0,2] (T > 30)", "liveness may prove it where every path does what some path has to"),
         ("G (T > 30)", "invariants may prove it; liveness may prove it; falsify may refute it"),
         ("G F (T > 30)", "lasso may refute it by a loop; liveness may prove it; falsify"),
-        ("AG EF (T > 30)", "finitely many steps do; liveness may prove it; falsify does not take"),
+        (
+            "AG EF (T > 30)",
+            "finitely many steps do; liveness may prove it where every path does what some path has to; falsify",
+        ),
         ("G (T > 30)", "finitely many steps do; induction may prove it"),
         ("F (T > 30)", "finitely many steps do; lasso may refute it by a loop"),
         ("EG (T > 30)", "induction may prove it; invariants may prove it; liveness may prove or refute it"),
@@ -283,7 +287,7 @@ def test_convert_automata_there_and_back(tmp_path: Path, capsys: Said) -> None:
     assert main(["convert", str(first), str(there), "--property", "safe"]) == 2
     said = capsys.readouterr().err
     assert "about networks" in said
-    assert "not a model of XGBoost" in said  # a network in JSON is one of trees
+    assert "a hybrid automaton, not a network" in said
     assert "no properties" in said
 
 

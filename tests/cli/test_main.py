@@ -21,6 +21,7 @@ from vernal.errors import MissingExtra
 COMMANDS = (
     "check",
     "sweep",
+    "map",
     "reach",
     "replay",
     "faults",

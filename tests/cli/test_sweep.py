@@ -150,3 +150,15 @@ def test_a_sweep_that_was_cut_short_names_the_command_that_goes_on(
     arguments = ["sweep", room(tmp_path), *GRID, "--journal", str(tmp_path / "kept.journal")]
     assert main(arguments) == 130
     assert f"; this goes on with them: vernal {' '.join(arguments)}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--workers", "2"]])
+def test_progress_as_lines_of_json(more: list[str], tmp_path: Path, capsys: Said) -> None:
+    assert main(["sweep", room(tmp_path), *GRID, "--events", "-", *more]) == 0
+    said = capsys.readouterr()
+    lines = [json.loads(line) for line in said.out.splitlines()]
+    assert {line["of"] for line in lines} == {4}
+    assert [line["cells"] for line in lines] == sorted(line["cells"] for line in lines)
+    assert all(line["event"] == "progress" and line["cells_per_second"] >= 0 for line in lines)
+    assert "cool" in said.err
+    assert main(["sweep", room(tmp_path), *GRID, "--events", "-", "--json", "-"]) == 2

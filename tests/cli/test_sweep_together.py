@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +132,100 @@ def test_two_workers_and_a_journal(slide: Path, tmp_path: Path, asked: list[str]
     plain = swept(slide, "--property", "below")
     journal = str(tmp_path / "journal")
     rows = swept(slide, "--property", "below", "--workers", "2", "--journal", journal)
+    assert len(asked) < 63  # two workers ask none of them here
     before = len(asked)
-    again = swept(slide, "--property", "below", "--workers", "2", "--journal", journal)
+    again = swept(slide, "--property", "below", "--journal", journal)
     assert len(asked) == before
     assert [row["verdict"] for row in plain] == [row["verdict"] for row in rows]
     assert [dict(row, seconds=0) for row in rows] == [dict(row, seconds=0) for row in again]
+
+
+SAME = ("parameters", "property", "formula", "verdict", "scope", "engine", "margin")
+
+
+def alike(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """What has to be the same wherever cells are asked."""
+    return [[row.get(name) for name in SAME] for row in rows]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_rows_of_a_pool_are_those_of_one_process(
+    method: str, slide: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VERNAL_START_METHOD", method)
+    plain = swept(slide)
+    before = len(asked)
+    assert alike(swept(slide, "--on", "workers", "--workers", "2")) == alike(plain)
+    assert len(asked) == before
+
+
+def test_a_killed_worker_loses_no_cell(slide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vernal.engines import check
+
+    monkeypatch.setenv("VERNAL_START_METHOD", "fork")
+    plain, ask, mark = swept(slide), check.ask, slide.with_suffix(".killed")
+
+    def killed_once(task: Any, *rest: Any) -> Any:
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ask(task, *rest)
+
+    monkeypatch.setattr("vernal.engines.check.ask", killed_once)
+    assert alike(swept(slide, "--workers", "2")) == alike(plain)
+    assert mark.exists()
+
+
+def test_a_bad_cell_ends_a_spread_sweep_as_it_ends_one_here(slide: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = slide.with_suffix(".json")
+    for more in ([], ["--workers", "2"]):
+        arguments = ["sweep", str(slide), "--over", "k=1,2,-1,3", "--property", "below", "--json", str(file), *more]
+        assert main(arguments) == 2
+        assert "error: in the cell k=-1: " in capsys.readouterr().err
+        assert [row["parameters"]["k"] for row in json.loads(file.read_text())["rows"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [("there", "not 'there'"), ("dir:", "dir:FOLDER"), ("ray://", "not 'ray"), ("here", "one process")],
+)
+def test_places_that_are_none(place: str, words: str, slide: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", str(slide), *GRID, "--on", place, "--workers", "2"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@contextmanager
+def one_who_works(folder: Path) -> Iterator[None]:
+    """`vernal work` in a thread; it waits for the folder, and ends with the run."""
+    thread = threading.Thread(target=main, args=(["work", str(folder), "--quiet", "--idle", "20"],), daemon=True)
+    thread.start()
+    yield
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_rows_of_a_folder_are_those_of_one_process(slide: Path, tmp_path: Path, capsys: Any) -> None:
+    plain = swept(slide)
+    with one_who_works(tmp_path / "jobs"):
+        rows = swept(slide, "--on", f"dir:{tmp_path / 'jobs'}")
+    assert alike(rows) == alike(plain)
+    assert {row["verdict"] for row in rows} == {"holds", "violated"}
+    other = slide.with_name("other.toml")
+    other.write_text(TASK.replace("y / 2", "y / 3"), encoding="utf-8")
+    assert main(["sweep", str(other), *GRID, "--on", f"dir:{tmp_path / 'jobs'}"]) == 2
+    assert "belongs to another task" in capsys.readouterr().err
+
+
+def test_properties_of_a_task_may_be_asked_in_a_folder(slide: Path, tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    with one_who_works(tmp_path / "jobs"):
+        code = main(["check", str(slide), "--set", "a=2", "--on", f"dir:{tmp_path / 'jobs'}", "--json", str(file)])
+    assert code == 10
+    found = {one["property"]: one["verdict"] for one in json.loads(file.read_text())["results"]}
+    assert found == {"below": "violated", "near": "violated"}
+    assert main(["check", str(slide), "--on", f"dir:{tmp_path}", "--certificate", str(tmp_path / "c")]) == 2
+
+
+def test_rows_of_ray_are_those_of_one_process(slide: Path) -> None:
+    pytest.importorskip("ray", reason="needs the extra ray")
+    assert alike(swept(slide, "--on", "ray", "--workers", "2")) == alike(swept(slide))

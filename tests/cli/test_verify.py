@@ -95,6 +95,7 @@ def test_timed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--network", "=a.onnx"], "wants a name and a file"),
         ([str(NETWORK), "--network", f"thermostat={NETWORK}"], "one network, not 2"),
         ([str(NETWORK), "--list", "instances.csv"], "say which query"),
+        (["--list", "instances.csv", "--on", "dir:jobs"], "where their files are"),
         (["--network", f"other={NETWORK}"], "declares no network 'other'; its network is 'thermostat'"),
         (["--network", f"thermostat={NETWORK}", "--network", f"b={NETWORK}"], "one network, not 2"),
         (["--network", "thermostat=missing.onnx"], "there is no file 'missing.onnx'"),
@@ -195,7 +196,8 @@ def rows(text: str) -> list[list[str]]:
     return [[row[0], *row[2:]] for row in csv.reader(text.splitlines())]
 
 
-def test_many_queries_in_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("more", [(), ("--workers", "2"), ("--on", "workers")])
+def test_many_queries_in_one_run(more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Paths are relative to the list; what is only there compressed is unpacked; one bad line spoils no other."""
     (tmp_path / "n.onnx.gz").write_bytes(gzip.compress(NETWORK.read_bytes()))
     (tmp_path / "sat.vnnlib").write_text(f"{DECLARED}{BOX}(assert (>= Y_0 Y_1))", encoding="utf-8")
@@ -204,7 +206,7 @@ def test_many_queries_in_one_process(tmp_path: Path, capsys: pytest.CaptureFixtu
     listed = ["n.onnx,sat.vnnlib,60", "", "n.onnx,bad.vnnlib", f"{NETWORK},{QUERIES / 'freezing.vnnlib'},60"]
     named = """"[('f', 'n.onnx')]",slow.vnnlib,1e-9"""  # as newer lists have it
     (tmp_path / "list.csv").write_text("\n".join([*listed, named]), encoding="utf-8")
-    assert main(["verify", "--list", str(tmp_path / "list.csv"), "--timeout", "100"]) == 2
+    assert main(["verify", "--list", str(tmp_path / "list.csv"), "--timeout", "100", *more]) == 2
     shown = capsys.readouterr()
     packed, query = str(tmp_path / "n.onnx.gz"), str(tmp_path / "sat.vnnlib")
     assert rows(shown.out) == [

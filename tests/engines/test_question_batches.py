@@ -105,13 +105,9 @@ def test_more_are_asked_together_as_long_as_that_pays(monkeypatch: pytest.Monkey
     work, sizes = CommonWork("auto"), []
     for _ in range(5):
         work.ask(questions, Budget())
-        sizes.append(work.size)
-    assert sizes == [2 * FIRST_BATCH, 4 * FIRST_BATCH, FIRST_BATCH, FIRST_BATCH, 2 * FIRST_BATCH]
+        sizes.append(work.take())
+    assert sizes == [FIRST_BATCH, 2 * FIRST_BATCH, MAX_BATCH, MAX_BATCH, MAX_BATCH]
     assert [limit / limits[0] for limit in limits] == pytest.approx([1, 1, 1, 1 / 2, 1 / 4])
-    work.size = MAX_BATCH
-    answers.append(decided)
-    work.ask(questions, Budget())
-    assert work.size == MAX_BATCH
 
 
 def test_common_work_has_a_share_of_the_time_of_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import vernal as vn
 from tests.networks_at_hand import drawn
 from tests.systems import counter
+from vernal.cli.main import main
 from vernal.errors import FormatError, InputError, NameUnknown
 from vernal.formats.automata import automaton_json, read_automaton, write_automaton
 from vernal.formats.flow_export import export, export_task
@@ -106,7 +110,7 @@ def test_without_properties_there_is_no_configuration(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="moves in steps"):
+    with pytest.raises(FormatError, match="move in steps"):
         export_task(Task(counter()), tmp_path / "a.xml")
     with pytest.raises(NameUnknown, match=r"no property 'save'.*safe"):
         export_task(Task(flow(), {"safe": SAFE}), tmp_path / "a.xml", property_name="save")
@@ -115,3 +119,41 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
         export(tmp_path / "b.json", tmp_path / "b.xml", property_name="safe")
     assert not (tmp_path / "a.xml").exists()
     assert not (tmp_path / "b.xml").exists()
+
+
+TURNING = """
+vernal = 1
+name = "turning"
+[state]
+x = "real [-1, 1]"
+y = "real [-1, 1]"
+[flow]
+x = "-y - x^2"
+y = "x"
+[init]
+x = 0
+y = 0
+[abstraction]
+error = 0.1
+"""
+
+
+@pytest.mark.parametrize(("widths", "code"), [("", 0), ("widths = [2]\nrounds = 1", 5)])
+def test_the_network_of_an_abstraction(
+    tmp_path: Path, widths: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its output is near the rates at all states of the region, by the error that is said, which may be too large."""
+    task, network, automaton = (tmp_path / f"turning.{suffix}" for suffix in ("toml", "onnx", "json"))
+    task.write_text(TURNING + widths)
+    assert main(["convert", str(task), str(network)]) == code
+    told = capsys.readouterr()
+    found = re.search(r"([\d.e-]+) of x", told.out)
+    assert found is not None
+    error = float(found[1]) * 1.01  # it was rounded
+    assert (error > 0.102) is (code == 5)
+    assert ("[abstraction] error was not reached" in told.err) is (code == 5)
+    grid = np.stack(np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41)), -1).reshape(-1, 2)
+    out = vn.read_network(network)(grid)
+    assert np.abs(out[:, 0] - (-grid[:, 1] - grid[:, 0] ** 2)).max() <= error
+    assert np.abs(out[:, 1] - grid[:, 0]).max() <= 0.101 or code == 5
+    assert main(["convert", str(task), str(automaton)]) == code

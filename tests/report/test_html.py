@@ -6,11 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
+import vernal as vn
 from tests.report import samples
 from vernal.evidence.program_version import version
-from vernal.evidence.result import Result
+from vernal.evidence.result import EngineAttempt, Result
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.plots import trace_svg
+from vernal.report.slider import NOTHING, with_slider
+from vernal.report.unknown_page import unknown_parts
 
 VOID = {"meta", "br", "link", "img", "input"}
 
@@ -107,3 +110,22 @@ def tags(text: str) -> set[str]:
     balance = Balance()
     balance.feed(text)
     return balance.seen
+
+
+def test_engines_of_an_unknown_are_written_in_plain_characters() -> None:
+    """What cannot be printed is escaped, a space that breaks no line among it."""
+    tried = EngineAttempt("bounds", 6.4, "not finished")
+    text = "".join(unknown_parts(replace(samples.unknown(), tried=(tried,))))
+    assert "6.4 s" in text
+    assert "\\x" not in text
+
+
+def test_what_has_no_value_at_a_position_is_a_dash_beside_the_slider() -> None:
+    system = vn.System(
+        state={"x": vn.real()}, init={"x": 0}, step=lambda s: {"x": s.x + vn.between(0.5, 1)}, name="climb"
+    )
+    result = vn.check(system, "G[0,2] (x <= 0.4)", engine="falsify")
+    assert result.trace is not None
+    text = with_slider(result.trace, "", "")
+    assert f"<output>{NOTHING}</output>" in text  # the draw at the last position
+    assert "<output></output>" not in text

@@ -76,6 +76,33 @@ def test_no_threads_are_needed(engine: str, tmp_path: Path) -> None:
     assert done.stdout.startswith("holds")
 
 
+IN_A_BROWSER = """
+import json, pathlib, sys
+import matplotlib, numpy, scipy.optimize  # they ask for the platform themselves
+for name in ("highspy", "h5py"):
+    sys.modules[name] = None
+sys.platform = "emscripten"
+def start(process):
+    raise OSError("emscripten does not support processes")
+multiprocessing.process.BaseProcess.start = start
+from vernal.plugins.playground import answer
+folder = pathlib.Path(sys.argv[1])
+print(*(one["verdict"] for one in json.loads(answer((folder / "room.toml").read_text(), str(folder)))["answers"]))
+"""
+
+
+def test_the_page_answers_as_in_a_browser(tmp_path: Path) -> None:
+    """Without threads, processes, alarms, /proc, and the packages that the page can do without."""
+    task = Path(room(tmp_path))
+    task.rename(tmp_path / "room.toml")
+    script = tmp_path / "elsewhere.py"
+    script.write_text(WITHOUT.replace("from vernal.cli.main import main\n", NO_THREADS) + IN_A_BROWSER, "utf-8")
+    words = [sys.executable, str(script), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {"holds", "violated"} <= set(done.stdout.split())
+
+
 def test_the_most_memory_there_was_is_told_in_the_units_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     from vernal.interpret.numbers import memory_room
 

@@ -23,6 +23,7 @@ MAX_PARTS = 10_000  # boxes into which an image falls while it is covered
 MAX_PAIRS = 5_000_000
 MAX_HALVINGS = 6  # of a set whose image is not covered
 MAX_PLACES = 50_000  # that come of one set which is followed
+MAX_ROUNDED = 2_000  # likewise in floats: their errors grow from step to step, so that no set comes back
 MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved
 
 
@@ -165,6 +166,10 @@ class Graph:
         return self.nodes[number].name, self.system.described(self.nodes[number].region)
 
 
+class Endless(Rejected):
+    """More sets come of one that is followed than are looked at."""
+
+
 class Walk:
     """A set of states followed as far as the claim asks, step by step (the lemma *tree*)."""
 
@@ -176,8 +181,9 @@ class Walk:
 
     def number(self, place: Place) -> int:
         if place.key not in self.numbers:
-            if len(self.places) >= MAX_PLACES:
-                raise Rejected(f"more than {MAX_PLACES:,} sets come of one that is followed", self.name)
+            most = MAX_ROUNDED if place.directed else MAX_PLACES
+            if len(self.places) >= most:
+                raise Endless(f"more than {most:,} sets come of one that is followed", self.name)
             self.numbers[place.key] = len(self.places)
             self.places.append(place)
         return self.numbers[place.key]
@@ -232,7 +238,8 @@ def follow(graph: Graph, number: int, directed: bool) -> None:
         try:
             Product(Walk(graph, node.name, place)).check([0])
         except Rejected as problem:
-            halves = place.halves() if depth < MAX_DEPTH and problem.obligation != 6 else None
+            hopeless = problem.obligation == 6 or (directed and isinstance(problem, Endless))
+            halves = place.halves() if depth < MAX_DEPTH and not hopeless else None
             if halves is None:
                 raise
             left += [(half, depth + 1) for half in reversed(halves)]

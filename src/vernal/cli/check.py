@@ -39,6 +39,7 @@ from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import drop_output, inputs_of, put, refuse_overwriting, show, writable
 from vernal.cli.targets import targets
+from vernal.errors import InputError
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
@@ -90,6 +91,13 @@ def check(
         Path | None,
         option("--certificate FILE", "Write a certificate of what holds, for `vernal-check`; of several, a folder."),
     ] = None,
+    deployed: Annotated[
+        str | None,
+        option(
+            "--deployed FORMAT",
+            "Cover networks as they are computed in floats: float32, bfloat16 or float16; see docs/trust.md.",
+        ),
+    ] = None,
     report: Annotated[Path | None, option("--report FILE.html", "Write a report: verdicts, traces and plots.")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
@@ -98,10 +106,14 @@ def check(
 
     Without --property and --spec every property of the task is checked, in order.
     """
+    from vernal.engines.check import refuse_deployed
     from vernal.engines.journals import refuse_journal
 
+    refuse_deployed(deployed, limits.journal)
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
+    if limits.place.is_remote and any((limits.journal, certificate, *abstractions.files)):
+        raise InputError(f"--on {limits.on} brings verdicts and traces; what else is asked for is made here only")
     abstractions.check(limits.engine)
     asked_files = (json, trace, certificate, report, limits.journal, *abstractions.files)
     folder = None if certificate is None or not certificate.is_dir() else certificate
@@ -115,7 +127,7 @@ def check(
     refuse_overwriting(inputs_of(loaded), asked_files)
     outputs = Outputs(json, trace, report, quiet, abstractions, certificate)
     asked = questions(loaded, asked_names(loaded, property), spec)
-    raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context)).go())
+    raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context), deployed).go())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,7 @@ class Invocation:
     limits: Limits
     outputs: Outputs
     given: GivenOptions  # in the command line
+    deployed: str | None = None  # the float format of the networks, where they are to be taken as computed
     results: list[Result] = field(default_factory=list)
 
     @property
@@ -182,7 +195,7 @@ class Invocation:
         try:
             with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.options) as kept:
                 several.asks = [partial(self.answer, question, kept) for question in self.asked]
-                for result in several:
+                for result in self.elsewhere() if self.limits.place.is_remote else several:
                     self.tell(result)
         except KeyboardInterrupt as interrupt:
             stopped = interrupt
@@ -191,6 +204,17 @@ class Invocation:
         verdicts = (result.verdict for result in self.results)
         return exits.of_verdicts(verdicts) if stopped is None else exit_code(stopped)
 
+    def elsewhere(self) -> list[Result]:
+        """All of them by others, each as a whole."""
+        from vernal.engines.check import question_of
+        from vernal.queries.elsewhere import ask_elsewhere
+        from vernal.run.budget import silent
+
+        asked = [question_of(self.task, one.formula, one.name) for one in self.asked]
+        budget = self.limits.budget(started(), silent)
+        with Live("checking", quiet=self.outputs.quiet):
+            return ask_elsewhere(self.task, asked, self.limits.engine, self.options, budget, self.limits.place)
+
     def answer(self, question: Asked, kept: Keep, budget: Budget) -> Result:
         from vernal.engines.check import ask
 
@@ -198,7 +222,7 @@ class Invocation:
         with Live(title, quiet=self.outputs.quiet) as live:
             keeps_sets = self.outputs.certificate is not None
             own = kept(replace(budget, progress=live, keeps_sets=keeps_sets), question.formula)
-            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.options)
+            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.options, self.deployed)
 
     def tell(self, result: Result) -> None:
         """Keep a result, then print it."""

@@ -22,6 +22,7 @@ from vernal.cli import (
     exits,
     explain,
     faults,
+    map,
     reach,
     replay,
     schema,
@@ -30,6 +31,7 @@ from vernal.cli import (
     supports,
     sweep,
     verify,
+    work,
 )
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
@@ -93,6 +95,7 @@ def _root(
 COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is for in a few words, and examples
     check.check: ("Check the properties of a task.", check.EXAMPLES),
     sweep.sweep: ("Check every combination of parameter values.", sweep.EXAMPLES),
+    map.map: ("Map where a claim holds.", map.EXAMPLES),
     replay.replay: ("Recompute a trace, or check an invariant again.", replay.EXAMPLES),
     faults.faults: ("Say which decision along a trace was wrong.", faults.EXAMPLES),
     reach.reach: ("Bound expressions at every step, over all paths.", reach.EXAMPLES),
@@ -103,6 +106,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is fo
     convert.convert: ("Convert a network, or a flow to a hybrid automaton.", convert.EXAMPLES),
     verify.verify: ("Answer a network query (VNN-LIB).", verify.EXAMPLES),
     supports.supports: ("Say which network queries are supported.", supports.EXAMPLES),
+    work.work: ("Answer sub-problems of a run on another machine.", work.EXAMPLES),
     solvers.solvers: ("List the solver back ends.", None),
     schema.schema: ("Print the JSON Schema of a document.", None),
     example.example: ("List the shipped examples, or write one.", example.EXAMPLES),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vernal.logic.formula import Formula
     from vernal.logic.task import Task
     from vernal.run.budget import Budget, Progress
+    from vernal.run.places import WorkPlace
 
 T = TypeVar("T")
 
@@ -88,6 +89,14 @@ MemoryLimit = Annotated[float | None, option("--memory GiB", "Give up beyond thi
 Workers = Annotated[int, option("--workers N", "How many processes an engine may use.")]
 DeviceName = Annotated[
     str, option("--device NAME", "Where large batches are bounded: cpu, or cuda (with the extra torch).")
+]
+OnPlace = Annotated[
+    str | None,
+    option(
+        "--on PLACE",
+        "Where cells, properties or queries of a list are asked: here, workers (a pool; all cores without --workers), "
+        "dir:FOLDER (`vernal work FOLDER` answers, on any machine), ray or ray://HOST:PORT.",
+    ),
 ]
 Seed = Annotated[int, option("--seed N", "The same seed gives the same run.")]
 Json = Annotated[
@@ -188,7 +197,8 @@ class Limits:
     ] = None
     timeout: Timeout = None
     memory: MemoryLimit = None
-    workers: Workers = 1
+    workers: Annotated[int | None, option("--workers N", "How many processes may be used.")] = None
+    on: OnPlace = None
     seed: Seed = 0
     journal: Annotated[
         Path | None,
@@ -198,6 +208,20 @@ class Limits:
         ),
     ] = None
     device: DeviceName = "cpu"
+
+    @property
+    def processes(self) -> int:
+        """How many processes an engine may use here."""
+        if self.on is None:
+            return 1 if self.workers is None else self.workers
+        return 1 if self.place.is_remote else self.place.workers
+
+    @property
+    def place(self) -> WorkPlace:
+        """Where cells are asked; with a card, one after the other, and workers are those of the engines."""
+        from vernal.run.places import HERE, parse_place
+
+        return HERE if self.on is None and self.device != "cpu" else parse_place(self.on, self.workers)
 
     @property
     def options(self) -> dict[str, object]:
@@ -235,7 +259,10 @@ class Limits:
             raise NameUnknown(f"there is no engine {self.engine!r}{nearest(self.engine, known)}")
         from vernal.run.budget import refuse_limits
 
-        refuse_limits({"timeout": self.timeout, "memory": self.memory}, self.workers, self.seed, prefix="--")
+        given = 1 if self.workers is None else self.workers
+        refuse_limits({"timeout": self.timeout, "memory": self.memory}, given, self.seed, prefix="--")
+        if self.place.is_remote and self.device != "cpu":
+            raise InputError(f"--device {self.device} is of this machine, but --on {self.on} asks others")
         checked_device(self.device)
         if self.predicates != "auto" and self.engine != "predicates":
             raise InputError("--predicates goes with --engine predicates")
@@ -271,7 +298,7 @@ class Limits:
             started=started,
             progress=progress,
             seed=self.seed,
-            workers=self.workers,
+            workers=self.processes,
             device=self.device,
         )
 

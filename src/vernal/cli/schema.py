@@ -11,14 +11,24 @@ def schema(
     document: Annotated[
         str,
         typer.Argument(
-            metavar="[result|sweep|reach|faults|trace|certificate|task|automaton]",
+            metavar="[result|sweep|map|reach|faults|trace|certificate|task|automaton]",
             help="Which document.",
             show_default=False,
-            autocompletion=lambda: ["result", "sweep", "reach", "faults", "trace", "certificate", "task", "automaton"],
+            autocompletion=lambda: [
+                "result",
+                "sweep",
+                "map",
+                "reach",
+                "faults",
+                "trace",
+                "certificate",
+                "task",
+                "automaton",
+            ],
         ),
     ] = "result",
 ) -> None:
-    """Print the JSON Schema of results, sweeps, reach's sets, faults, traces, certificates, tasks or automata."""
+    """Print the JSON Schema of results, sweeps, maps, reach's sets, faults, traces, certificates, tasks or automata."""
     from vernal.errors import NameUnknown, nearest
     from vernal.report.document import SCHEMAS, dump
     from vernal.report.document import schema as of

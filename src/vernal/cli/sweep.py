@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -16,6 +16,7 @@ from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.clock import started
 from vernal.cli.completion import parameter_names
+from vernal.cli.events import Events
 from vernal.cli.interrupt import exit_code
 from vernal.cli.invocation import command_line
 from vernal.cli.options import (
@@ -45,12 +46,13 @@ if TYPE_CHECKING:
     from vernal.logic.question import Question
     from vernal.logic.task import Task
     from vernal.queries.sweep import SweepRun
-    from vernal.run.budget import Budget
+    from vernal.run.budget import Budget, Progress
 
 EXAMPLES = """\b
 Examples:
   vernal sweep vcas.toml --over v0=-19.5,-22.5,-25.5 --over k=1..6
   vernal sweep thermostat.toml --over start=18..22..0.5 --csv table.csv --plot table.svg
+  vernal sweep vcas.toml --over v0=-30..-10..0.01 --on dir:jobs      and on any machine: vernal work jobs
 
 \b
 A range a..b counts by one, a..b..step by the step. The last --over varies fastest; with two of them the table has
@@ -77,12 +79,17 @@ def sweep(
     limits: Limits,
     json: Json = None,
     csv: Annotated[Path | None, option("--csv FILE", "Write the cells as CSV.")] = None,
+    events: Annotated[
+        str | None, option("--events FILE", "Write progress as lines of JSON; `-` puts them on stdout.")
+    ] = None,
     plot: Annotated[Path | None, option("--plot FILE", "Draw verdicts and margins (.pdf, .svg or .png).")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
     """Check every combination of parameter values and print the table."""
-    writable(json, csv, plot, limits.journal)
+    writable(json, csv, plot, limits.journal, events)
+    if json == events == "-":
+        raise InputError("--json - and --events - are both for stdout; name a file for one of them")
     grid = Grid([parse_over(text) for text in over])
     fixed = planning.constants(set)
     both = [axis.name for axis in grid.axes if axis.name in fixed]
@@ -91,15 +98,15 @@ def sweep(
         raise InputError(f"--over and {option} both give {', '.join(both)}; which is it?")
     reading = limits.reading(started())
     tasks = limits.read(lambda: planning.open(task, property, reading.check, allow_outside=allow_outside), reading)
-    with Live("sweep", quiet=quiet) as live:
+    with Live("sweep", quiet=quiet) as display, Events(display, grid.size, events) as live:
         run = _prepared(_CellTasks(tasks, limits, reading), grid, fixed, _Asking(property, spec, time), limits, live)
-        refuse_overwriting(inputs_of(run.base), (json, csv, plot, limits.journal))
+        refuse_overwriting(inputs_of(run.base), (json, csv, plot, limits.journal, events))
         try:
             run.go()
             code = exits.OK if run.is_decided else exits.UNDECIDED
         except KeyboardInterrupt as interrupt:
             code = exit_code(interrupt)
-    _tell(run, json, csv, plot)
+    _tell(run, json, csv, plot, sys.stderr if "-" in (json, events) else sys.stdout)
     if run.failure is not None:
         raise run.failure
     raise typer.Exit(code)
@@ -138,13 +145,14 @@ class _CellTasks:
 
 
 def _prepared(
-    tasks: _CellTasks, grid: Grid, fixed: dict[str, str], asking: _Asking, limits: Limits, live: Live
+    tasks: _CellTasks, grid: Grid, fixed: dict[str, str], asking: _Asking, limits: Limits, live: Progress
 ) -> SweepRun:
     from vernal.queries.sweep import SweepRun
     from vernal.run.budget import silent
 
     budget = partial(limits.budget, progress=silent)
-    return SweepRun(tasks, grid, fixed, asking, budget, limits.engine, limits.options, limits.journal, live)
+    how = (limits.engine, limits.options, limits.journal, live, limits.place)
+    return SweepRun(tasks, grid, fixed, asking, budget, *how)
 
 
 def _going_on(run: SweepRun) -> str:
@@ -155,12 +163,11 @@ def _going_on(run: SweepRun) -> str:
     return f"; this goes on with them: {command}" if command else ""
 
 
-def _tell(run: SweepRun, json: str | None, csv: Path | None, plot: Path | None) -> None:
+def _tell(run: SweepRun, json: str | None, csv: Path | None, plot: Path | None, stream: TextIO) -> None:
     """The table, and the files asked for."""
     from vernal.report.document import dump, sweep_document
     from vernal.report.sweeps import csv_text, sweep_text
 
-    stream = sys.stderr if json == "-" else sys.stdout
     if run.rows:
         show(sweep_text(run.rows, width=page_width(stream)), stream)
     if run.missing:

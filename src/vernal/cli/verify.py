@@ -13,7 +13,7 @@ import typer
 
 from vernal.cli import exits
 from vernal.cli.clock import started
-from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers, option
+from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, OnPlace, Quiet, Seed, Timeout, option
 from vernal.cli.progress import Live
 from vernal.cli.stream import say, show
 from vernal.errors import InputError, VernalError
@@ -55,7 +55,8 @@ def verify(
     timeout: Timeout = None,
     engine: EngineName = "auto",
     memory: MemoryLimit = None,
-    workers: Workers = 1,
+    workers: Annotated[int | None, option("--workers N", "How many processes may be used.")] = None,
+    on: OnPlace = None,
     seed: Seed = 0,
     device: DeviceName = "cpu",
     quiet: Quiet = False,
@@ -64,8 +65,10 @@ def verify(
 
     Reasoning is over the reals. A sat is checked in exact arithmetic, and by onnxruntime where that is installed.
     """
-    limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, seed=seed, device=device)
+    limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, on=on, seed=seed, device=device)
     limits.check()
+    if limits.place.is_remote:
+        raise InputError(f"queries are answered where their files are: --on here or --on workers, not {on}")
     if (query is None) == (instances is None):
         raise InputError("say which query: vernal verify QUERY NETWORK, or many of them with --list FILE")
     if query is not None:
@@ -98,13 +101,35 @@ def _many(path: Path, limits: Limits, quiet: bool) -> None:
     from vernal.queries.files import read_list
 
     wrong = False
-    for instance in read_list(path):
+    instances = read_list(path)
+    if limits.place.spreads and len(instances) > 1:
+        wrong = _spread(instances, limits, quiet)
+        instances = []
+    for instance in instances:
         start = time.monotonic()
         status = _answered(instance, limits, quiet)
         wrong = wrong or status == ERROR
         _line(status, f"{time.monotonic() - start:.3f}", str(instance.network), str(instance.query))
     if wrong:
         raise typer.Exit(exits.BAD_INPUT)
+
+
+def _spread(instances: Sequence[QueryInstance], limits: Limits, quiet: bool) -> bool:
+    """The same by a pool; whether any could not be read."""
+    from vernal.queries.query_jobs import answer_list
+    from vernal.run.budget import silent
+
+    wrong = False
+    found = answer_list(instances, limits.engine, limits.budget(time.monotonic(), silent))
+    for instance, one in zip(instances, found, strict=True):
+        wrong = wrong or one.answer is None
+        if one.answer is None:
+            say(f"error: {one.error}")
+        else:
+            _remark(one.answer, quiet, f"{instance.query}: ")
+        status = ERROR if one.answer is None else one.answer.status.value
+        _line(status, f"{one.seconds:.3f}", str(instance.network), str(instance.query))
+    return wrong
 
 
 def _answered(instance: QueryInstance, limits: Limits, quiet: bool) -> str:

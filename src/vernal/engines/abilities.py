@@ -30,6 +30,8 @@ def by_proofs(proves: ProvesPath) -> Ability:
         may_refute = opposite is not None and proves(question, opposite)
         if may_prove and may_refute:
             return "may prove or refute it"
+        if may_prove and claim.mentions_some:  # what is proven is more than the claim
+            return "may prove it where every path does what some path has to"
         return "may prove it" if may_prove else "may refute it"
 
     return ability

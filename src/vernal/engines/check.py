@@ -26,18 +26,22 @@ from vernal.engines.registry import (
     engines,
     find_engine,
 )
+from vernal.engines.reproduction import reproduction
 from vernal.engines.stuck_policies import stuck_note
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.engines.timed_questions import timed_question
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.cover import unread
-from vernal.evidence.result import Result
+from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.interpret.numbers.device import find_device, using
+from vernal.interpret.rounded.float_formats import deployment
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import GivenTask, Task, as_task
 from vernal.logic.times import Time, last_time
+from vernal.model.clock import clock_name
 from vernal.model.system import Model
+from vernal.reduce.deployed import CALLED, Deployed
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
@@ -63,6 +67,8 @@ __all__ = [
     "stated",
 ]
 
+UNCERTIFIED = "certificates speak of networks in real numbers, not of what is computed in floats"
+
 
 def parse_formula(task: Task, text: str) -> Formula:
     """A formula over the task's names."""
@@ -70,6 +76,9 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.syntax import Source
 
     scope = system_scope(task.model, task.constants, task.functions)
+    if task.model.motion.rates is not None:
+        taken = [*scope.names, *scope.arrays, *(label for sort in scope.enums() for label in sort.labels)]
+        scope = replace(scope, names={**clock_name(taken), **scope.names})
     return formula(Source(text, "formula"), scope, discrete=task.time_of(None) is not Time.SECONDS)
 
 
@@ -115,18 +124,44 @@ def question_of(task: Task, formula: Formula, name: str | None = None) -> Questi
 
 
 def ask(
-    task: Task, formula: Formula, name: str | None, engine: str, budget: Budget, options: Options = NO_OPTIONS
+    task: Task,
+    formula: Formula,
+    name: str | None,
+    engine: str,
+    budget: Budget,
+    options: Options = NO_OPTIONS,
+    deployed: str | None = None,
 ) -> Result:
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = monotonic()
     question = question_of(task, formula, name)
     refuse_device(task.model, budget.device)
+    if deployed is not None:
+        with one_blas_thread():
+            result = asked_deployed(task, engine_for(engine, question, options), question, deployed, budget)
+        return replace(stated(task, result), seconds=monotonic() - started)
     # a journal knows questions by their formulas alone, and of a flow in_range is asked in a wider region
     if name == IN_RANGE or question.time is Time.SAMPLES:
         budget = replace(budget, journal=None)
     with one_blas_thread():
         result = asked_of(engine_for(engine, question, options), question, budget)
     return replace(_readable(stated(task, result), task), seconds=monotonic() - started)
+
+
+def asked_deployed(task: Task, engine: Engine, question: Question, deployed: str, budget: Budget) -> Result:
+    """The result for networks that are computed in this float format; a violated says what onnxruntime makes of it."""
+    reduction = Deployed(deployment(deployed))
+    if task.functions:
+        raise InputError(CALLED)
+    if (refused := reduction.takes(question)) is not None:
+        raise InputError(refused)
+    own = replace(budget, journal=None, keeps_sets=False)
+    result = asked_of(Chain((reduction,), engine), question, own)
+    if result.verdict is HOLDS and budget.keeps_sets:
+        return replace(result, uncertified=UNCERTIFIED)
+    if result.verdict is VIOLATED:
+        return replace(result, notes=(*result.notes, reproduction(task, question, result)))
+    return result
 
 
 def _readable(result: Result, task: Task) -> Result:
@@ -174,6 +209,7 @@ def check(
     device: str = "cpu",
     time: str | None = None,
     certificate: str | Path | bool = False,
+    deployed: str | None = None,
 ) -> Result: ...
 
 
@@ -193,6 +229,7 @@ def check(
     journal: str | Path | None = None,
     device: str = "cpu",
     certificate: str | Path | bool = False,
+    deployed: str | None = None,
 ) -> dict[str, Result]: ...
 
 
@@ -212,6 +249,7 @@ def check(
     device: str = "cpu",
     time: str | None = None,
     certificate: str | Path | bool = False,
+    deployed: str | None = None,
 ) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
@@ -219,7 +257,8 @@ def check(
     `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
     `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`. Of a loop that
     samples a formula may be over its samples (`time="samples"`) instead of seconds. `certificate` is a file (of several
-    properties a folder) for what `vernal-check` checks again; with True, `result.certificate` has it.
+    properties a folder) for what `vernal-check` checks again; with True, `result.certificate` has it. With
+    `deployed`, "float32", "bfloat16" or "float16", a holds covers networks as they are computed in that format.
 
     Example: `vn.check("room.toml", "G[0,20] (T <= 22)", timeout=60).verdict`
     """
@@ -228,6 +267,7 @@ def check(
     refuse_device(task.model, device)
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
+    refuse_deployed(deployed, journal)
     limits = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
     budget = replace(limits, keeps_sets=certificate is not False)
     if formula is None:
@@ -235,7 +275,7 @@ def check(
         with keeping(journal, task, named.values(), engine, options) as kept:
 
             def asking(name: str, one: Formula) -> Ask:
-                return lambda part: ask(task, one, name, engine, kept(part, one), options)
+                return lambda part: ask(task, one, name, engine, kept(part, one), options, deployed)
 
             found = dict(zip(named, FairShares([asking(*each) for each in named.items()], budget), strict=True))
         return _saved(found, certificate)
@@ -243,7 +283,7 @@ def check(
         raise InputError("a formula or properties by name, not both: leave out one of them")
     asked = parse_formula(task, formula) if isinstance(formula, str) else formula
     with keeping(journal, task, [asked], engine, options) as kept:
-        result = ask(task, asked, None, engine, kept(budget, asked), options)
+        result = ask(task, asked, None, engine, kept(budget, asked), options, deployed)
     if isinstance(certificate, str | Path) and result.certificate is not None:
         result.certificate.save(certificate)
     return result
@@ -257,6 +297,14 @@ def _saved(results: dict[str, Result], folder: str | Path | bool) -> dict[str, R
             if result.certificate is not None:
                 result.certificate.save(Path(folder) / f"{name}.certificate")
     return results
+
+
+def refuse_deployed(deployed: str | None, journal: str | Path | None) -> None:
+    """An error for a float format that is not known, and for a journal, which knows questions in real numbers."""
+    if deployed is not None:
+        deployment(deployed)
+        if journal is not None:
+            raise InputError("a journal knows questions in real numbers only; leave it out where networks are deployed")
 
 
 def refuse_open(system: Model) -> None:

@@ -15,7 +15,7 @@ from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.run.journal import Journal, Occasion, Record, task_digest
+from vernal.run.journal import Journal, Occasion, Record, digest, task_digest
 from vernal.sets.wider_region import IN_RANGE
 
 KEEPERS = ("auto", "milp", "paths", "flowpipe")
@@ -58,6 +58,12 @@ def _asked(question: Question) -> str:
     return f"{other}: {question.formula}" if other else str(question.formula)
 
 
+def cell_key(task: Task, questions: Iterable[Question], number: int) -> str:
+    """What a cell is known by in every run: its task and what is asked; of a task without a file, its place."""
+    name = str(number) if task.source is None else _digest(task)
+    return digest([name, *map(_asked, questions)])
+
+
 class KnownCells:
     """The cells of a sweep that an earlier run has left in its journal, and room for those of this one.
 
@@ -81,12 +87,19 @@ class KnownCells:
             return result_of(known, question)
 
     def _entry(self, task: Task, question: Question) -> Record | None:
-        return None if self.journal is None else self.journal.of(_asked(question)).get(_digest(task))
+        if self.journal is None or not self.journal.outcomes:
+            return None
+        return self.journal.of(_asked(question)).get(_digest(task))
 
     def add(self, task: Task, question: Question, result: Result) -> None:
         """Write an answer down, unless it is unknown: behind that may stand a limit."""
         if self.journal is not None and result.verdict is not UNKNOWN:
             self.journal.of(_asked(question)).add(_digest(task), result_data(result, question.model))
+
+
+def sweep_subject(base: Task, engine: str, options: Mapping[str, object]) -> Occasion:
+    """What a sweep is about, for its journal and its folder of jobs; `base` is without the parameters swept over."""
+    return Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)
 
 
 @contextmanager
@@ -95,5 +108,5 @@ def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[s
     if file is None:
         yield KnownCells(None)
         return
-    with Journal(file, Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
+    with Journal(file, sweep_subject(base, engine, options)) as journal:
         yield KnownCells(journal)

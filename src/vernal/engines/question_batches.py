@@ -29,7 +29,8 @@ from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 
-FIRST_BATCH, MAX_BATCH = 16, 512  # questions that are asked together at first, and at most
+FIRST_BATCH, MAX_BATCH = 16, 64  # questions that are asked together at first, and at most
+MAX_ON_CARD = 512  # at most, where a card bounds them
 SECONDS_PER_QUESTION = 0.2  # of common work, at most
 COMMON_SHARE = 0.5  # of the time that each question has, at most, for common work
 PAYS = 0.25  # the share of the questions that common work should decide
@@ -140,41 +141,63 @@ class Common:
         return replace(result, seconds=self.seconds(question) + time.monotonic() - began)
 
 
-class CommonWork:
-    """Common work for questions that come one after the other: more of them as long as that decides some.
+NOTHING = Common({}, {})
 
-    Where it does not, it is tried on few, and for less and less time.
+
+def ask_together(asked: Sequence[Question], engine: str, budget: Budget, patience: float) -> Common:
+    """What common work finds out of some questions; the budget is that of one of them. Only steps are shared.
+
+    It takes `patience` seconds for each, at most, and no more than a share of the time that each has.
+    """
+    questions = [question for question in asked if question.time is Time.STEPS]
+    if len(questions) < 2 or engine not in METHODS:
+        return NOTHING
+    began = time.monotonic()
+    each = min(patience, COMMON_SHARE * (float("inf") if budget.timeout is None else budget.timeout))
+    limits = replace(budget, timeout=each * len(questions), started=began).apart()
+    found = _found(questions, engine, limits)
+    spent = time.monotonic() - began - sum(decided.seconds for decided in found.values())
+    share = max(0.0, spent) / len(questions)
+    known = {id(questions[place]): decided for place, decided in found.items()}
+    return Common(known, {id(question): share for question in questions})
+
+
+def _found(questions: Sequence[Question], engine: str, budget: Budget) -> dict[int, Decided]:
+    try:
+        with one_blas_thread(), using(device_for(budget.device, questions[0])):
+            return in_time(lambda: known_together(questions, budget, engine), budget)
+    except (Stopped, MemoryError):  # each has a limit of its own when it is asked alone
+        return {}
+
+
+class CommonWork:
+    """Common work for questions that come one after the other: where it decides few, for less and less time.
+
+    How many are asked together depends on nothing but their number: then they are the same wherever they are asked.
     """
 
-    def __init__(self, engine: str, *, shared: bool = True) -> None:
+    def __init__(self, engine: str, *, shared: bool = True, most: int = MAX_BATCH) -> None:
         """Not every engine shares work, and none that is told how to work: then every question is asked alone."""
-        self.engine, self.shared = engine, shared and engine in METHODS
+        self.engine, self.shared, self.most = engine, shared and engine in METHODS, most
         self.size = FIRST_BATCH if self.shared else 1
-        self._patience = SECONDS_PER_QUESTION
+        self.patience = SECONDS_PER_QUESTION
+
+    def take(self) -> int:
+        """How many come next; afterwards more."""
+        size = self.size
+        self.size = min(2 * size, self.most) if self.shared else 1
+        return size
 
     def ask(self, asked: Sequence[Question], budget: Budget) -> Common:
-        """What is found out of some questions; the budget is that of one of them. Only steps are shared."""
-        questions = [question for question in asked if question.time is Time.STEPS]
-        if len(questions) < 2 or not self.shared:
-            return Common({}, {})
-        began = time.monotonic()
-        each = min(self._patience, COMMON_SHARE * (float("inf") if budget.timeout is None else budget.timeout))
-        limits = replace(budget, timeout=each * len(questions), started=began).apart()
-        found = self._found(questions, limits)
-        self._learn(len(questions), len(found))
-        spent = time.monotonic() - began - sum(decided.seconds for decided in found.values())
-        share = max(0.0, spent) / len(questions)
-        known = {id(questions[place]): decided for place, decided in found.items()}
-        return Common(known, {id(question): share for question in questions})
+        """What is found out of some questions."""
+        if not self.shared:
+            return NOTHING
+        common = ask_together(asked, self.engine, budget, self.patience)
+        self.learn(len(common.each), len(common.found))
+        return common
 
-    def _found(self, questions: Sequence[Question], budget: Budget) -> dict[int, Decided]:
-        try:
-            with one_blas_thread(), using(device_for(budget.device, questions[0])):
-                return in_time(lambda: known_together(questions, budget, self.engine), budget)
-        except (Stopped, MemoryError):  # each has a limit of its own when it is asked alone
-            return {}
-
-    def _learn(self, asked: int, decided: int) -> None:
-        pays = decided >= PAYS * asked
-        self.size = min(2 * self.size, MAX_BATCH) if pays else FIRST_BATCH
-        self._patience = min(2 * self._patience, SECONDS_PER_QUESTION) if pays else 0.5 * self._patience
+    def learn(self, asked: int, decided: int) -> None:
+        """So many were asked together, and so many decided so."""
+        if asked:
+            pays = decided >= PAYS * asked
+            self.patience = min(2 * self.patience, SECONDS_PER_QUESTION) if pays else 0.5 * self.patience

@@ -11,6 +11,7 @@ from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.logic.times import Time, refuse_untimed
+from vernal.model.clock import clocked, refuse_late
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
@@ -28,6 +29,7 @@ def refuse_unasked(question: Question) -> None:
         refuse_untimed(formula)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     refuse_flow(flow)
+    refuse_late(flow, question.claim.last_time if question.time is Time.SECONDS else None)
     refuse_disturbed(flow, formula)
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
 
@@ -36,7 +38,7 @@ def timed_question(task: Task, formula: Formula, name: str | None = None, time: 
     """The question in seconds, or about the samples of a loop: one about its flow, where held actions are variables."""
     if time is Time.SECONDS:
         refuse_untimed(formula)
-    asked = about(flow_of(asked_model(task.model, name)), formula, name)
+    asked = about(flow_of(asked_model(clocked(task.model, atoms(formula)), name)), formula, name)
     question = replace(asked, settings=task.settings, counts=None if time is Time.SECONDS else time)
     refuse_unasked(question)
     return question

@@ -17,10 +17,13 @@ from typing import Any
 from vernal.errors import FormatError
 from vernal.evidence.codec import codec_of, encoded
 from vernal.evidence.document_head import SCHEMA_VERSION, head
+from vernal.evidence.kinds import Evidence
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace_file import exact_object
 from vernal.evidence.trace_values import read_number
 from vernal.logic.task import Task
+from vernal.model.clock import CLOCK, clock, clocked
+from vernal.model.system import Model
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,15 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "property": result.property,
         "verdict": result.verdict.value,
         **({"time": task.times[None].value} if result.property is None and None in task.times else {}),
-        **encoded(result.evidence, task.model),
+        **encoded(result.evidence, _told(task.model, result.evidence)),
     }
     return {**content, "sha256": fingerprint(content)}
+
+
+def _told(model: Model, evidence: Evidence) -> Model:
+    """The model with a clock, where evidence says its time and only the formula names it."""
+    told = evidence.path is not None and CLOCK in evidence.path.steps[0].state
+    return clocked(model, [clock().var]) if told else model
 
 
 def dump(task: Task, result: Result) -> str:

@@ -45,11 +45,13 @@ class LoopSolution:
         self.drawn: dict[Fraction, InstantDraws] = {}  # at instants
         self.ended: Fraction | None = None  # when the path ended: not enabled there
         self.first: LoopValues = {}
+        self.told = True  # whether the clock began at 0
         self.reads: dict[Fraction, Mapping[str, tuple[Fraction | arb, ...]]] = {}  # with what memory, at instants
 
     def run(self, first: Mapping[str, Fraction]) -> None:
         """Follow the path."""
         state: LoopValues = {var: self._start(var, first) for var in self.flow.vars}
+        self.told = self.plant.clock is None or state[self.plant.clock] == 0
         instants = {one.time: one for one in self.plant.instants(self.times[-1])}
         stops = sorted({*instants, *self.times})
         with ctx.workprec(self.precision):
@@ -95,7 +97,7 @@ class LoopSolution:
         draws: InstantDraws = ({}, {})
         self.drawn[instant.time] = draws
         self.reads[instant.time] = {n: tuple(state[var] for var in own) for n, own in self.plant.memory.items()}
-        for reset in self.plant.resets(instant):
+        for reset in self.plant.resets(instant, told=self.told):
             if not self._reset(reset, state, instant.time, draws):
                 return False
         if not instant.position:

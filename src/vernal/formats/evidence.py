@@ -21,8 +21,10 @@ from vernal.formats.jani.planning_task import open_jani
 from vernal.formats.loading import is_planning_model, load
 from vernal.formats.networks import is_file, read_bytes
 from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
 from vernal.logic.printing import text
 from vernal.logic.task import GivenTask, Task, as_task
+from vernal.model.clock import clocked
 from vernal.run.output import write_text
 from vernal.sets.wider_region import asked_model
 
@@ -81,7 +83,7 @@ def _judged(file: EvidenceFile, task: Task) -> Recheck:
     """What was confirmed; Rejected where something does not agree."""
     task = task.counting(file.time)
     kind, formula = codec_of(file.evidence), formula_of(file, task)
-    task = replace(task, model=asked_model(task.model, file.property))
+    task = replace(task, model=asked_model(clocked(task.model, atoms(formula)), file.property))
     checked = kind.check(kind.decode(file.content, task.model), Assertion(task, formula, file.verdict, file.property))
     if checked.judgement is not Judgement.REJECTED and not file.is_intact():
         raise Rejected(CHANGED)

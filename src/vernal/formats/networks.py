@@ -159,6 +159,12 @@ def _neighbours(file: Path) -> str:
     return hint if "did you mean" in hint else ""
 
 
+OTHER_FILES = {
+    ".toml": "; a task in continuous time is written as .xml or .json",
+    ".xml": "; a hybrid automaton is written as .xml or .json",
+}  # what `vernal convert` does with files that hold no network
+
+
 def _parser(file: Path) -> Callable[[bytes, str], Network]:
     """The reader for a suffix; each is imported only when it is needed."""
     suffix = unpacked_name(file).suffix.lower()
@@ -168,7 +174,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
         return parse
     what = repr(suffix) if suffix else "a folder" if os.path.isdir(file) else "a file without an ending"
     known = ".onnx, .nnet, .h5, .mat, .yml, .zip (stable-baselines3) and .json (XGBoost) files"
-    raise FormatError(f"{file}: networks are read from {known}, not from {what}")
+    raise FormatError(f"{file}: networks are read from {known}, not from {what}{OTHER_FILES.get(suffix, '')}")
 
 
 def _with_option(

@@ -46,6 +46,10 @@ def parse_xgboost(data: bytes, name: str, limits: ReadLimits = DEFAULT) -> Netwo
         ensemble, features, base = _dumped(document)
     elif isinstance(document, dict) and "learner" in document:
         ensemble, features, base = _saved(document)
+    elif isinstance(document, dict) and "automaton" in document:
+        raise FormatError(
+            "a hybrid automaton, not a network; it is asked by vernal check, and written as .xml or .json"
+        )
     else:
         raise FormatError("not a model of XGBoost: it has no trees and no learner; save_model writes one")
     ensemble.check(features, Allowance(limits.entries, limits.tick))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
 from vernal.errors import TypeClash
 from vernal.model import build
-from vernal.model.expr import Const, Expr, Operand, Role, Var
+from vernal.model.expr import Argmax, Const, Expr, Operand, Role, Var
 from vernal.model.graph import substitute
 from vernal.model.initial import OneOf, Span, Start, start_between
 from vernal.model.network import Network
@@ -55,8 +56,33 @@ def make_agent(
         raise TypeClash(
             f"agent {name!r} remembers nothing that could be called {remember!r}: its network has no memory"
         )
-    kind = act if isinstance(act, str) else "expressions"
-    return Agent(name, seen, tuple(networks), select, kind, action, tuple(made), remember=remember)
+    kind, acts = (act, ()) if isinstance(act, str) else ("expressions", tuple(act))
+    return Agent(name, seen, tuple(networks), select, kind, action, tuple(made), remember=remember, acts=acts)
+
+
+def with_outputs(agent: Agent, change: Callable[[Expr, Sequence[Expr]], tuple[Expr, Sequence[Expr]]]) -> Agent | None:
+    """The agent with what its networks compute changed: the output of the selected one, and every next memory.
+
+    None where its action does not follow from its networks in the way that it says, as after a rewriting.
+    """
+    output, updates = _run(agent.networks, agent.observe, agent.select, [slot.var for slot in agent.slots])
+    same = all(new is slot.next for slot, new in zip(agent.slots, updates, strict=True))
+    if not same or _acting(agent, output) is not agent.action:
+        return None
+    changed, after = change(output, updates)
+    action = _acting(agent, changed)
+    slots = tuple(replace(slot, next=new) for slot, new in zip(agent.slots, after, strict=True))
+    return None if action is None else replace(agent, action=action, slots=slots)
+
+
+def _acting(agent: Agent, output: Expr) -> Expr | None:
+    """What the agent does if this is its output; None where that is not known."""
+    if agent.act == "argmax":
+        return replace(agent.action, args=(output,)) if isinstance(agent.action, Argmax) else None
+    if agent.act == "raw":
+        return output[0] if output.size == 1 else output
+    parts = substitute(list(agent.acts), {output_var(output.size): output})
+    return None if not parts else parts[0] if len(parts) == 1 else build.concat(*parts)
 
 
 def memory_starts(name: str, networks: Sequence[Network], memory: Sequence[Start] | Start | None) -> tuple[Start, ...]:

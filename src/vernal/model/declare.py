@@ -23,6 +23,7 @@ from vernal.model import build
 from vernal.model.agent import make_agent, output_var, remembered
 from vernal.model.arrays import ExprArray, Operands, is_listed
 from vernal.model.checks import check_next, check_rate, check_start, value_of
+from vernal.model.clock import clock_name, with_clock
 from vernal.model.components import MAX_COMPONENTS, arrays_of, index_ranges
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
 from vernal.model.flow import rate_problem, region_problem
@@ -195,7 +196,8 @@ def trace(
 ) -> Fields:
     """The fields of a system that is given by functions of names."""
     declared = {v.name: v for n, d in state.items() for v in variables_of(n, d)}
-    visible = visible_names(declared)
+    taken = [*state, *agents, *lets, *(policy.remember or "" for policy in agents.values())]
+    visible = {**(clock_name(taken) if rates else {}), **visible_names(declared)}
     prepared = {n: _prepare(policy, declared) for n, policy in agents.items()}
     actions = {n: action_var(n, p.networks[0], p.act, p.labels) for n, p in prepared.items()}
     traced = trace_lets(lets, {**visible, **actions})
@@ -210,14 +212,14 @@ def trace(
         if memory in everything or memory in all_lets:
             raise TypeClash(f"{memory!r} is already the name of something else than a memory")
         all_lets[memory] = vector
-    start = Init(starts_of(init, declared), tuple(where(GivenNames(visible))) if where else ())
+    start = Init(starts_of(init, declared), tuple(where(GivenNames(visible_names(declared)))) if where else ())
     guard = enabled(everything) if enabled else build.TRUE
     if rates is None:
         _refuse_seconds(made, every)
         return name, tuple(declared.values()), start, Step(following, guard), made, all_lets
     timed, period = _periods(made, _maybe(every))
     motion = Sampled(period, flowing, following, guard)
-    return name, tuple(declared.values()), start, motion, timed, all_lets
+    return with_clock((name, tuple(declared.values()), start, motion, timed, all_lets))
 
 
 def seat(made: System, name: str, policy: Policy) -> System:

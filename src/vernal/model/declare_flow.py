@@ -18,6 +18,7 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.arrays import Operands
 from vernal.model.checks import check_rate
+from vernal.model.clock import clock_name, with_clock
 from vernal.model.closed_graph import resolve_lets
 from vernal.model.declare import (
     declared_variable,
@@ -48,7 +49,7 @@ def trace_flow(
     """The fields of a flow that is given by functions of names."""
     declared = {v.name: v for n, d in state.items() for v in variables_of(n, d)}
     _refuse(map(region_problem, declared.values()))
-    visible = visible_names(declared)
+    visible = {**clock_name([*state, *lets]), **visible_names(declared)}
     traced = trace_lets(lets, visible)
     named = GivenNames({**visible, **{n: let_var(n, body) for n, body in traced.items()}})
     given = returned("rates", rates(named), declared)
@@ -57,9 +58,9 @@ def trace_flow(
         check_rate(declared_variable(declared, n), rate)
     all_lets, changing = name_draws(traced, written)
     _refuse(map(rate_problem, resolve_lets(list(changing.values()), all_lets)))
-    start = Init(starts_of(init, declared), tuple(where(GivenNames(visible))) if where else ())
+    start = Init(starts_of(init, declared), tuple(where(GivenNames(visible_names(declared)))) if where else ())
     _refuse(map(constraint_problem, start.where))
-    return name, tuple(declared.values()), start, Rates(changing), (), all_lets
+    return with_clock((name, tuple(declared.values()), start, Rates(changing), (), all_lets))
 
 
 def _refuse(problems: Iterable[str | None]) -> None:

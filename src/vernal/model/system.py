@@ -84,6 +84,7 @@ class Agent(Portable):
     every: Fraction | None = None  # seconds between its actions; None where it acts at every step
     delay: Fraction = Fraction(0)  # seconds from what it reads to its action
     start: tuple[Fraction, ...] | None = None  # its action until the first one is in force, where there is a delay
+    acts: tuple[Expr, ...] = ()  # where `act` is "expressions": these, over `vernal.model.agent.output_var`
 
     @property
     def starts(self) -> tuple[Start, ...]:

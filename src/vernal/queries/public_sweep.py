@@ -20,6 +20,7 @@ from vernal.model.declare import exact
 from vernal.queries.grid import Axis, Grid, parse_over
 from vernal.queries.sweep import SweepRun, SweepTable
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
+from vernal.run.places import CPU, HERE, parse_place
 
 Maker = Callable[..., GivenTask]
 SweptValues = str | Iterable[Any]
@@ -40,12 +41,14 @@ def sweep(
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
     device: str = "cpu",
+    on: str | None = None,
 ) -> SweepTable:
     """Ask a formula, or properties by name, of every combination of parameter values; the last varies fastest.
 
     `subject` is a task file, a task that was loaded from one, or a function of the parameters that gives a task, a
     system or a flow. `over` has numbers for each parameter, `{"v0": [-19.5, -22.5], "k": range(1, 7)}`, or the text of
     the command line, `"1..6"`. Everything else is as for `vn.check`; `timeout` is for each cell.
+    `on` says where cells are asked: `here`, `workers`, `dir:FOLDER` or `ray`; several `workers` are a pool.
     """
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
@@ -69,6 +72,7 @@ def sweep(
         options,
         None if journal is None else Path(journal),
         progress or silent,
+        HERE if on is None and device != CPU else parse_place(on, None if on is not None and workers == 1 else workers),
     )
     run.go()
     if run.failure is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -12,8 +12,8 @@ from typing import Any
 
 from vernal.engines import check
 from vernal.engines.check import NO_OPTIONS, Options
-from vernal.engines.journals import KnownCells, keeping_cells
-from vernal.engines.question_batches import Common, CommonWork
+from vernal.engines.journals import KnownCells, keeping_cells, sweep_subject
+from vernal.engines.question_batches import MAX_BATCH, MAX_ON_CARD, Common, CommonWork
 from vernal.engines.time_shares import FairShares
 from vernal.errors import InputError, Stopped, VernalError
 from vernal.evidence.result import UNKNOWN, Result
@@ -21,8 +21,11 @@ from vernal.formats.loading import Tasks
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.hooks import hook
+from vernal.queries.cells import CellOrder, SweepCell
 from vernal.queries.grid import Grid
+from vernal.queries.spread import NumberedCell, SpreadCells
 from vernal.run.budget import Budget, Progress, silent
+from vernal.run.places import CPU, HERE, WorkPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +71,8 @@ class SweepTable(Sequence[SweepRow]):
         return str(hook("show_sweep")(self))
 
 
-@dataclass(frozen=True, slots=True)
-class SweepCell:
-    """One combination of values, the task made with them, and what is asked of it."""
-
-    point: dict[str, str]
-    task: Task
-    questions: list[Question]
-
-
 class SweepRun:
-    """The cells of one sweep, answered one after the other; what was found so far survives an interruption."""
+    """The cells of one sweep, answered here or elsewhere; what was found so far survives an interruption."""
 
     def __init__(
         self,
@@ -91,10 +85,12 @@ class SweepRun:
         options: Options = NO_OPTIONS,
         journal: Path | None = None,
         progress: Progress = silent,
+        place: WorkPlace = HERE,
     ) -> None:
         """`questions` are those of a cell, `budget` is that of a cell whose clock started then."""
         self.tasks, self.grid, self.fixed, self.questions, self.budget = tasks, grid, dict(fixed), questions, budget
         self.engine, self.options, self.journal, self.progress = engine, options, journal, progress
+        self.place, self._points = place, grid.points()
         self.rows: list[SweepRow] = []
         self.failure: VernalError | None = None
         first = tasks.task(self.fixed | next(grid.points()))
@@ -119,16 +115,40 @@ class SweepRun:
 
     def go(self) -> None:
         """Every cell; a bad cell ends the sweep, not what was found so far."""
-        work = CommonWork(self.engine, shared=not self.options)
-        points = self.grid.points()
+        limits = self.budget(time.monotonic())
+        most = MAX_BATCH if limits.device == CPU else MAX_ON_CARD
+        work = CommonWork(self.engine, shared=not self.options, most=most)
         with keeping_cells(self.journal, self.base, self.engine, self.options) as journal:
-            while batch := self._taken(points, work.size):
-                self._batch(batch, work, journal)
+            if self.place.spreads and self.grid.size > 1:
+                self._spread(work, journal, limits)
+            else:
+                while batch := self._taken(work.take()):
+                    self._batch(batch, work, journal)
 
-    def _taken(self, points: Iterator[dict[str, str]], count: int) -> list[SweepCell]:
+    def _spread(self, work: CommonWork, journal: KnownCells, limits: Budget) -> None:
+        """Cells in other processes, each with one worker and its share of the memory."""
+        share = None if limits.memory is None else limits.memory / max(1, self.place.workers)
+        order = CellOrder(self.engine, dict(self.options), replace(limits, workers=1, memory=share, device=CPU))
+        answered: dict[int, list[SweepRow]] = {}
+
+        def tell(one: NumberedCell) -> None:
+            answered[one.number] = [self._row(one.cell, result) for result in one.results if result is not None]
+            self.progress(_where(one.cell.point), len(answered) / self.grid.size)
+
+        cells = SpreadCells(self._taken, order, work, journal, tell, self.place.workers)
+        try:
+            with self.place.executor(partial(sweep_subject, self.base, self.engine, self.options)) as executor:
+                cells.go(executor)
+        finally:
+            last = self.grid.size if cells.failure is None else cells.failure[0]
+            self.rows = [row for number in sorted(answered) if number < last for row in answered[number]]
+        if cells.failure is not None:
+            self.failure = cells.failure[1]
+
+    def _taken(self, count: int) -> list[SweepCell]:
         """The next cells, up to the first that is bad input."""
         made: list[SweepCell] = []
-        while self.failure is None and len(made) < count and (point := next(points, None)):
+        while self.failure is None and len(made) < count and (point := next(self._points, None)):
             try:
                 made.append(self._cell(point))
             except InputError as error:
@@ -140,7 +160,11 @@ class SweepRun:
     def _cell(self, point: dict[str, str]) -> SweepCell:
         """One combination: the task is made with these values."""
         task = self.tasks.task(self.fixed | point)
-        return SweepCell(point, task, self.questions(task))
+        return SweepCell(point, task, tuple(self.questions(task)))
+
+    def _row(self, cell: SweepCell, result: Result) -> SweepRow:
+        values = {name: cell.task.parameters[name] for name in cell.point}
+        return SweepRow(values, result, cell.point)
 
     def _batch(self, cells: Sequence[SweepCell], work: CommonWork, journal: KnownCells) -> None:
         """Some cells: first what they have in common, then each by itself; its clock starts with its turn."""
@@ -156,8 +180,7 @@ class SweepRun:
             spent = sum(map(common.seconds, cell.questions))
             try:
                 for result in FairShares(asks, self.budget(time.monotonic() - spent)):
-                    values = {name: cell.task.parameters[name] for name in cell.point}
-                    self.rows.append(SweepRow(values, result, cell.point))
+                    self.rows.append(self._row(cell, result))
             except InputError as error:
                 self.failure = _bad(cell.point, error)
                 return
@@ -176,9 +199,9 @@ class SweepRun:
         return known
 
 
-def _bad(point: dict[str, str], error: InputError) -> InputError:
+def _bad(point: Mapping[str, str], error: InputError) -> InputError:
     return InputError(f"in the cell {_where(point)}: {error}")
 
 
-def _where(point: dict[str, str]) -> str:
+def _where(point: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.items())

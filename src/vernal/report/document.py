@@ -19,7 +19,7 @@ from vernal.queries.sweep import SweepRow
 from vernal.report.attempt_words import method
 from vernal.report.next_steps import suggestions
 
-SCHEMAS = ("result", "sweep", "reach", "faults", "trace", "certificate", "task", "automaton")
+SCHEMAS = ("result", "sweep", "map", "reach", "faults", "trace", "certificate", "task", "automaton")
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:

@@ -16,12 +16,14 @@ from vernal.report.tables import trace_columns
 MOVE = (
     "const box = this.closest('.walk'), at = this.dataset.at.split(' '), "
     "row = [...box.querySelectorAll('tbody tr')][this.value]; "
-    "box.querySelectorAll('output').forEach((shown, i) => shown.textContent = row.cells[i].textContent); "
+    "box.querySelectorAll('output').forEach((shown, i) => "
+    "{ shown.textContent = row.cells[i].textContent || '\\u2013'; }); "
     f"box.querySelectorAll('[id={CURSOR}]').forEach(line => line.setAttribute('transform', 'translate(' + "
     "(at[this.value] - at[this.dataset.first]) * line.closest('[id^=axes]').querySelector('path').getBBox().width + "
     "')'));"
 )
 VALUE = 'style="display: inline-block; margin-right: 1.2em"'
+NOTHING = "\u2013"  # of what has no value at a position, as a draw at the last
 RANGE = 'style="width: 100%; max-width: 36rem"'
 
 
@@ -38,7 +40,7 @@ def _slider(trace: Trace) -> str:
     low, high = axis_ends(places)
     at = " ".join(f"{(place - low) / (high - low):.4g}" for place in places)
     values = "\n".join(
-        f"<span {VALUE}>{escape(column.title)} = <output>{escape(column.cells[first])}</output></span>"
+        f"<span {VALUE}>{escape(column.title)} = <output>{escape(column.cells[first]) or NOTHING}</output></span>"
         for column in columns
     )
     slider = (

@@ -20,7 +20,7 @@ def unknown_parts(result: Result) -> list[str]:
     columns = [
         Column("engine", [one.engine for one in attempts]),
         Column("what it tried", [method(one.engine) or "" for one in attempts]),
-        Column("time", [seconds(one.seconds).replace(" ", "\N{NO-BREAK SPACE}") for one in attempts]),
+        Column("time", [seconds(one.seconds) for one in attempts]),
         Column("what stopped it", [one.outcome for one in attempts]),
     ]
     tried = [f'<div class="scroll">{html_table(columns)}</div>'] if attempts else []

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -29,6 +29,8 @@ CLOCK_INTERVAL = 0.1  # seconds between two looks at the clock
 MEMORY_INTERVAL = 0.5  # seconds between two looks at the memory
 REPORTING_SECONDS = 0.5  # seconds in which workers may still report outcomes when the time is up
 MAX_JOBS_PER_WORKER = 64
+CHUNK_SECONDS = 1.0  # what a worker is given at a time lasts about as long
+MAX_LOSSES = 3  # workers that may end over one sub-problem, before it counts as lost
 METHOD = "VERNAL_START_METHOD"  # the environment variable that says how workers start
 
 
@@ -128,6 +130,8 @@ class _Crew:
     budget: Budget
     members: list[Worker] = field(default_factory=list)
     again: deque[Job] = field(default_factory=deque)  # sub-problems that a lost worker left behind
+    ahead: deque[Job] = field(default_factory=deque)  # of the stream, to see whether enough is left for large portions
+    losses: Counter[str] = field(default_factory=Counter)  # by key: workers that ended over it
     portion: int = 1
     weighed: float = 0.0
 
@@ -187,7 +191,9 @@ class _Crew:
     def _portion(self) -> list[Job]:
         if self.again:
             return [self.again.popleft()]
-        return list(islice(self.stream, self.portion))
+        self.ahead.extend(islice(self.stream, max(0, 2 * self.size * self.portion - len(self.ahead))))
+        count = max(1, min(self.portion, len(self.ahead) // (2 * self.size)))  # small ones at the end: all end together
+        return [self.ahead.popleft() for _ in range(min(count, len(self.ahead)))]
 
     def _listen(self, member: Worker) -> Iterator[Finished]:
         """Handle a message of a worker: an outcome, that a limit was reached, or that it has ended."""
@@ -205,7 +211,7 @@ class _Crew:
                 raise RuntimeError(f"the sub-problem {member.jobs[0].key!r} failed in its worker:\n{text}")
 
     def _leave(self, member: Worker) -> Iterator[Finished]:
-        """Handle the end of a worker: after its work, or before, and then its current sub-problem is lost."""
+        """Handle the end of a worker: after its work, or before, and then its sub-problem is asked again, or lost."""
         self.members.remove(member)
         fate = member.fate()
         member.kill()
@@ -213,12 +219,17 @@ class _Crew:
             return
         lost = member.jobs.popleft()
         self.again.extend(member.jobs)
-        yield Finished(lost.key, None, fate)
+        self.losses[lost.key] += 1
+        if self.losses[lost.key] < MAX_LOSSES:
+            self.again.append(lost)
+        else:
+            yield Finished(lost.key, None, fate)
 
     def _pace(self, member: Worker) -> None:
-        """Give more sub-problems at a time where a worker is soon done with them."""
-        if not member.jobs and member.is_quick:
-            self.portion = min(2 * self.portion, MAX_JOBS_PER_WORKER)
+        """Give as many sub-problems at a time as take about a second; at most twice as many as before."""
+        if not member.jobs:
+            wanted = int(CHUNK_SECONDS / max(member.seconds_each, 1e-6))
+            self.portion = max(1, min(wanted, 2 * self.portion, MAX_JOBS_PER_WORKER))
 
     def _check(self) -> None:
         self.budget.check()

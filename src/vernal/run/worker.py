@@ -33,7 +33,6 @@ from vernal.run.threads import one_blas_thread
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 HELD = (signal.SIGINT, signal.SIGTERM)
-SHORT_WORK = 0.25  # seconds of work below which the next workers get more sub-problems
 
 Method = Literal["fork", "spawn"]  # how a worker starts: as a copy of this process, or as a new one
 
@@ -114,6 +113,7 @@ class Worker:
         context: Any = multiprocessing.get_context(method)
         self.stays = method == "spawn"
         self.jobs = deque(jobs)  # not answered yet
+        self.given = len(jobs)
         self.began = time.monotonic()
         self.ear, mouth = context.Pipe(duplex=self.stays)
         arguments = (Order(tuple(jobs), budget), mouth, os.getpid(), self.stays)
@@ -133,13 +133,14 @@ class Worker:
         return self.stays and not self.jobs
 
     @property
-    def is_quick(self) -> bool:
-        """Whether it is done already."""
-        return time.monotonic() - self.began < SHORT_WORK
+    def seconds_each(self) -> float:
+        """How long a sub-problem of those it was given last has taken, on average."""
+        return (time.monotonic() - self.began) / self.given
 
     def give(self, jobs: Sequence[Job], budget: Budget) -> None:
         """More to do for one that is idle."""
         self.jobs.extend(jobs)
+        self.given = len(jobs)
         self.began = time.monotonic()
         with suppress(OSError):  # it has ended, which is heard next
             self.ear.send(Order(tuple(jobs), budget))
@@ -191,10 +192,11 @@ def _unsaid(*_: object, **__: object) -> None:
 
 def _carry_out(order: Order, mouth: Connection) -> None:
     for job in order.jobs:
-        mouth.send_bytes(json.dumps(_answer(job, order.budget)).encode())
+        mouth.send_bytes(json.dumps(answered(job, order.budget)).encode())
 
 
-def _answer(job: Job, budget: Budget) -> tuple[str, Any]:
+def answered(job: Job, budget: Budget) -> tuple[str, Any]:
+    """The answer as a message: what kind it is, and what it says."""
     try:
         return "done", job.work(budget).outcome
     except Stopped as stop:

@@ -112,6 +112,8 @@ class LoopSimulator:
     def _happens(self, time: Fraction, now: LoopColumns, given: Mapping[Decision, Floats]) -> NDArray[np.bool_]:
         """What an instant makes of the values, and which paths go on from there."""
         instant = self.instants.get(time)
+        if self.plant.clock is not None:  # which runs from 0, up to rounding
+            now[self.plant.clock][:] = float(time)
         for targets, program in self._resets(instant) if instant else ():
             found = program(self._inputs(now, given), len(now[targets[0]]))
             for var, values in zip(targets, found, strict=True):

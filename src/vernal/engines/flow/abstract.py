@@ -20,6 +20,7 @@ from vernal.evidence.flowpipe import joined
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.question import Question
 from vernal.logic.task import MAX_ABSTRACTED, Transitions
+from vernal.model.clock import clock_of
 from vernal.model.held_loop import loop_of
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.learned_modes import LearnedModes, abstract_automaton, shown_error
@@ -30,6 +31,7 @@ from vernal.sets.zonotopes.pipe import pipe
 TOO_LOOSE = "its flowpipes leave the claim open; the tightest network has an error of {}"
 
 
+NO_CLOCK = "a network stands for rates in a bounded region, and the clock has none: declare t with a range and rate 1"
 NO_LOOPS = "is for flows without instants: no network stands for a loop that samples"
 
 
@@ -47,6 +49,8 @@ class NeuralEngine:
         if count > MAX_ABSTRACTED and in_seconds(question) is None:
             few = f"takes at most {MAX_ABSTRACTED} variables, which is what is practical"
             return f"{few}, and this flow has {count}; try --engine flowpipe"
+        if clock_of(question.model) is not None:
+            return NO_CLOCK
         return in_seconds(question) or (NO_LOOPS if question.model.grid is not None else None)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
@@ -67,6 +71,8 @@ class NeuralEngine:
         """Flowpipes from all initial states, through ever tighter networks"""
         if loop_of(asked.flow) is not None:
             raise Stopped(NO_LOOPS)
+        if clock_of(asked.flow) is not None:
+            raise Stopped(NO_CLOCK)
         flow, tick = asked.flow, budget.check
         boxes = start_boxes(flow)
         transitions = self.options.transitions or asked.settings.transitions or Transitions.FACET

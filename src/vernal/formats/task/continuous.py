@@ -30,10 +30,12 @@ from vernal.formats.task.tables import (
     read_quantities,
 )
 from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
 from vernal.logic.scope import drawn_lets
 from vernal.logic.task import InputFile, Task
 from vernal.logic.times import Time
 from vernal.model.agent import remembered
+from vernal.model.clock import LAST_TIME, AnyModel, clock, clock_name, clocked, said_of
 from vernal.model.components import arrays_of, index_ranges
 from vernal.model.flow import Flow
 from vernal.model.motion import Sampled
@@ -65,16 +67,25 @@ def build_continuous(
     return Task(*made, settings=settings, times=times)
 
 
+def _name_clock(reader: Reader, quantities: Quantities) -> None:
+    """From here on `t` is the clock, unless something else of the task is called so."""
+    labels = [label for variable in quantities.state.values() for label in variable.sort.labels]
+    reader.names.update(clock_name([*reader.owners, *reader.names, *labels]))
+
+
 def _flow(reader: Reader, table: TaskTable, lost: set[Path], quantities: Quantities) -> ContinuousParts:
     region = read_region(reader, quantities.state)
     init = read_init(reader, table.init, quantities.state, lost)
     refuse_nonlinear(reader, table.init, init)
+    _name_clock(reader, quantities)
+    region = region and {**{clock().var: (Fraction(0), LAST_TIME)}, **region}
     lets = read_lets(reader, ("flow", "let"), table.flow_lets)
     rates = read_rates(reader, table, quantities.state, lets, region)
     properties, times = read_properties(reader, table.properties, lets, [Time.SECONDS])
     refuse_undefined(reader, properties, lets, region)
     reader.done()
-    return Flow(table.name, tuple(quantities.state.values()), init, rates, lets), properties, times
+    flow = Flow(table.name, tuple(quantities.state.values()), init, rates, lets)
+    return _with_clock(flow, properties), properties, times
 
 
 def _sampled(reader: Reader, table: TaskTable, lost: set[Path], quantities: Quantities) -> ContinuousParts:
@@ -83,6 +94,7 @@ def _sampled(reader: Reader, table: TaskTable, lost: set[Path], quantities: Quan
     refuse_unbounded(reader, state)
     init = read_init(reader, table.init, state, lost)
     refuse_nonlinear(reader, table.init, init)
+    _name_clock(reader, quantities)
     drafts = [draft(reader, name, entry, state, quantities.library) for name, entry in table.agents.items()]
     lets = read_lets(reader, ("environment", "let"), table.environment.let)
     signals = read_lets(reader, ("flow", "let"), table.flow_lets)
@@ -99,7 +111,12 @@ def _sampled(reader: Reader, table: TaskTable, lost: set[Path], quantities: Quan
     assert every is not None
     motion = Sampled(every, rates, following, enabled, {n: x for n, x in signals.items() if n in drawn})
     system = System(table.name, tuple(state.values()), init, motion=motion, agents=agents, lets=named)
-    return _closed(reader, system), properties, times
+    return _closed(reader, _with_clock(system, properties)), properties, times
+
+
+def _with_clock(model: AnyModel, properties: Mapping[str, Formula]) -> AnyModel:
+    """The model with a clock, where it or a property names it."""
+    return clocked(model, [*said_of(model), *(atom for formula in properties.values() for atom in atoms(formula))])
 
 
 def _closed(reader: Reader, system: System) -> System:

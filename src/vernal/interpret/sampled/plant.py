@@ -20,6 +20,7 @@ from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model import build
+from vernal.model.clock import clock_of
 from vernal.model.expr import Between, Expr, Role, Var
 from vernal.model.flow import Flow
 from vernal.model.graph import draws, substitute
@@ -78,11 +79,20 @@ class Plant:
                 return
             yield instant
 
-    def resets(self, instant: Instant) -> list[Reset]:
-        """What happens at an instant, one thing after the other; nothing where nothing changes."""
+    @cached_property
+    def clock(self) -> Var | None:
+        """The variable that is the clock, where something names it."""
+        return clock_of(self.flow)
+
+    def resets(self, instant: Instant, *, told: bool = False) -> list[Reset]:
+        """What happens at an instant, one thing after the other; nothing where nothing changes.
+
+        Where the clock began at 0 it may be `told` the time: it had that value, up to rounding.
+        """
+        time: Reset = {self.clock: build.const(instant.time)} if told and self.clock is not None else {}
         arriving = [self._arrival(name) for name in instant.arriving]
         reading = [self._reading(name) for name in instant.acting]
-        found = [self.jump if instant.jumps else {}, _together(arriving), _together(reading)]
+        found = [time, self.jump if instant.jumps else {}, _together(arriving), _together(reading)]
         return [reset for reset in found if reset]
 
     @cached_property

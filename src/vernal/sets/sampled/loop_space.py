@@ -166,6 +166,8 @@ class LoopSpace:
         self.starts, self.ring = (lower, upper), CONSTANT
         if curved:
             self.ring = ring_of(lower[:, loop.columns], upper[:, loop.columns])
+        own = [column for column, var in enumerate(loop.plant.flow.vars) if var is loop.plant.clock]
+        self.told = not (lower[:, own].any() or upper[:, own].any())  # all paths begin at time 0
         self.instants = list(loop.plant.instants(horizon))
         self.positions = [number for number, instant in enumerate(self.instants) if instant.position]
         count, n = lower.shape
@@ -231,7 +233,7 @@ class LoopSpace:
 
     def _reset(self, groups: list[Group], now: Instant) -> list[Group]:
         """Everything that happens at an instant."""
-        for reset in self.loop.plant.resets(now):
+        for reset in self.loop.plant.resets(now, told=self.told):
             after = [
                 self._checked(Group(values, group.origins[rows], sets, group.trail[rows]), now.time)
                 for group in groups

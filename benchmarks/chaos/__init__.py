@@ -1,0 +1,1 @@
+"""Sweeps whose workers, driver and journal are damaged on the way."""

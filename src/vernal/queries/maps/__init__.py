@@ -1,0 +1,1 @@
+"""Maps: where in a region of starts and parameters a claim holds."""

@@ -1,0 +1,212 @@
+"""Maps against systems whose border is known: no cell may contradict it, and the border has to be found."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vernal as vn
+from vernal.queries.maps.region_map import RegionMap
+from vernal.queries.maps.tree import CellKind
+
+HALVING = """
+vernal = 1
+[parameters]
+limit = 1
+k = 3
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[0, 1]"
+y = "[0, 1]"
+[environment.next]
+x = "x + y / 2"
+[properties]
+low = "G[0,2] (x <= limit)"
+ever = "G[0,k] (x <= limit)"
+"""
+
+DRAWN = """
+vernal = 1
+[state]
+x = "real"
+[init]
+x = "[0, 1]"
+[environment.next]
+x = "x + choose(0, 0.25, 0.5)"
+[properties]
+low = "AX[2] (x < 1.5)"
+some = "EX[1] (x >= 1)"
+"""
+
+COUNTED = """
+vernal = 1
+[state]
+a = "int [-20, 20]"
+b = "int [-20, 20]"
+[init]
+a = "[0, 7]"
+b = "[0, 7]"
+where = ["a != 3"]
+[environment.next]
+a = "if(a > 0, a - 1, a)"
+b = "if(a > 0, b + 1, b)"
+[properties]
+few = "G (b <= 9)"
+soon = "G[0,12] (b <= 9)"
+"""
+
+FALLING = """
+vernal = 1
+[state]
+x = "real [-4, 4]"
+[init]
+x = "[0, 2]"
+[flow]
+x = "-x"
+[properties]
+low = "G[0,1] (x <= 1)"
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "task.toml"
+    file.write_text(text)
+    return str(file)
+
+
+def agree(found: RegionMap, safe: object, points: int = 400) -> None:
+    """Random points against the truth, and shares that add up to one."""
+    assert sum(found.shares.values()) == 1
+    rng = np.random.default_rng(1)
+    for _ in range(points):
+        state = {
+            axis.name: float(rng.integers(int(axis.lower), int(axis.upper), endpoint=True))
+            if axis.whole
+            else float(rng.uniform(float(axis.lower), float(axis.upper)))
+            for axis in found.axes
+        }
+        kind, truth = found.contains(state), safe(**state)  # type: ignore[operator]
+        assert kind is not CellKind.OUTSIDE
+        assert not (kind is CellKind.SAFE and truth is not True), (state, kind)
+        assert not (kind is CellKind.WHOLLY_UNSAFE and truth is not False), (state, kind)
+        assert (kind is CellKind.NO_START) == (truth is None), (state, kind)
+    for cell in found.cells:
+        if cell.kind is CellKind.UNSAFE:
+            assert cell.trace is not None
+            first = cell.trace.steps[0].state
+            assert all(low <= first[name] <= high for name, (low, high) in cell.ends.items())
+            assert safe(**{name: float(first[name]) for name in cell.ends}) is False  # type: ignore[operator]
+
+
+def test_a_border_of_two_variables(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, HALVING), property="low", until="open < 5%", cells=2000)
+    agree(found, lambda x, y: x + y <= 1)
+    assert found.shares[CellKind.SAFE] > Fraction(45, 100)
+    assert found.shares[CellKind.WHOLLY_UNSAFE] > Fraction(45, 100)
+
+
+def test_choices_fail_where_one_of_them_does(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, DRAWN), property="low", until="open < 2%", cells=300)
+    agree(found, lambda x: x < 0.5)
+    assert found.shares[CellKind.WHOLLY_UNSAFE] > Fraction(48, 100)
+
+
+def test_claims_of_some_path(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, DRAWN), property="some", until="open < 5%", cells=60)
+    agree(found, lambda x: x >= 0.5)
+    assert found.shares[CellKind.SAFE] > Fraction(40, 100)
+
+
+@pytest.mark.parametrize("name", ["few", "soon"])
+def test_whole_numbers_are_counted(tmp_path: Path, name: str) -> None:
+    found = vn.map(written(tmp_path, COUNTED), property=name, until="open < 0.1%", cells=64)
+
+    def safe(a: float, b: float) -> bool | None:
+        return None if a == 3 else a + b <= 9
+
+    agree(found, safe)
+    fits = sum(a != 3 and a + b <= 9 for a in range(8) for b in range(8))
+    assert found.shares[CellKind.SAFE] <= Fraction(fits, 64) + found.shares[CellKind.NO_START] + Fraction(8, 64)
+    assert found.shares[CellKind.OPEN] == 0 == found.shares[CellKind.UNSAFE]
+
+
+def test_values_of_a_parameter_are_sheets(tmp_path: Path) -> None:
+    over = {"x": (0, 1), "y": (0, 1), "k": [1, 2]}
+    found = vn.map(written(tmp_path, HALVING), property="ever", over=over, until="open < 10%", cells=800)
+    assert sum(found.shares.values()) == 1
+    rng = np.random.default_rng(2)
+    for x, y, k in zip(rng.random(300), rng.random(300), rng.integers(1, 3, 300), strict=True):
+        kind = found.contains({"x": x, "y": y, "k": int(k)})
+        assert kind is not (CellKind.WHOLLY_UNSAFE if x + k * y / 2 <= 1 else CellKind.SAFE)
+
+
+def test_a_flow(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, FALLING), property="low", until="open < 30%", cells=8, timeout=20)
+    agree(found, lambda x: x <= 1, 100)
+    assert found.shares[CellKind.SAFE] > Fraction(40, 100)
+
+
+def test_cells_are_closed_and_a_decided_neighbour_counts(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, DRAWN), property="low", until="open < 2%", cells=300)
+    for cell in found.cells:
+        if cell.kind in (CellKind.SAFE, CellKind.WHOLLY_UNSAFE):
+            assert all(found.contains({"x": end}) is cell.kind for end in cell.ends["x"])
+    assert found.contains({"x": 1.5}) is CellKind.OUTSIDE
+
+
+def test_a_map_goes_on_from_its_file(tmp_path: Path) -> None:
+    task, file = written(tmp_path, HALVING), tmp_path / "low.map.json"
+    first = vn.map(task, property="low", cells=64, output=file)
+    second = vn.map(task, property="low", cells=300, output=file)
+    assert len(first) == 64 < len(second) <= 300
+    assert first.shares[CellKind.SAFE] <= second.shares[CellKind.SAFE]
+    agree(second, lambda x, y: x + y <= 1)
+
+
+@pytest.mark.parametrize(
+    ("over", "said"),
+    [
+        ({"z": (0, 1)}, "not part of the initial set"),
+        ({"x": (0, float("inf"))}, "no finite number"),
+        (["x=[0,inf]"], "without a number"),
+        ({"limit": (0, 1)}, "is a parameter"),
+        ({"x": (1, 1)}, "no width"),
+    ],
+)
+def test_bad_regions_are_refused(tmp_path: Path, over: object, said: str) -> None:
+    with pytest.raises(vn.VernalError, match=said):
+        vn.map(written(tmp_path, HALVING), property="low", over=over)  # type: ignore[arg-type]
+
+
+def test_a_map_of_another_task_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "low.map.json"
+    vn.map(written(tmp_path, HALVING), property="low", cells=4, output=file)
+    with pytest.raises(vn.InputError, match="another task"):
+        vn.map(written(tmp_path, HALVING.replace("limit = 1", "limit = 2")), property="low", cells=4, output=file)
+
+
+def test_a_map_of_another_claim_is_refused(tmp_path: Path) -> None:
+    task, file = written(tmp_path, HALVING), tmp_path / "low.map.json"
+    vn.map(task, property="low", cells=4, output=file)
+    with pytest.raises(vn.InputError, match="another claim"):
+        vn.map(task, "G[0,1] (x <= 1)", cells=4, output=file)
+    file.write_text("{}")
+    with pytest.raises(vn.InputError, match="no map that Vernal wrote"):
+        vn.map(task, property="low", cells=4, output=file)
+
+
+def test_the_ways_out(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, HALVING), property="low", cells=64)
+    arrays = found.to_numpy()
+    assert arrays["lower"].shape == (64, 2) == arrays["upper"].shape
+    assert len(found.boxes("safe")) == (arrays["kind"] == "safe").sum() > 0
+    found.save(tmp_path / "cells.csv")
+    assert len((tmp_path / "cells.csv").read_text().splitlines()) == 65
+    found.plot(tmp_path / "map.png", colour="margin")
+    found.page(tmp_path / "map.html")
+    assert "http" not in (tmp_path / "map.html").read_text()
