@@ -21,7 +21,6 @@ from vernal.run.budget import Budget
 from vernal.run.executor import CHUNK_SECONDS, Executor, Finished
 from vernal.run.worker import Job, named
 
-
 MAX_CHUNK = 64  # cells of one sub-problem
 
 
@@ -84,7 +83,7 @@ class SpreadCells:
                 self._alone.extend(batch)
 
     def _chunk(self) -> list[NumberedCell]:
-        """Cells that take about a second together, and no more than a share of those that wait: a graph is sent once."""
+        """Cells that take about a second together, no more than a share of those that wait: a graph is sent once."""
         wanted = min(CHUNK_SECONDS / max(self._each, 1e-6), len(self._alone) / (2 * max(self.workers, 4)), MAX_CHUNK)
         chunk = [self._alone.popleft()]
         while len(chunk) < wanted and self._alone and not (chunk[0].lost or self._alone[0].lost):
