@@ -28,7 +28,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Budget]]:
     def install(*answers: Verdict | BaseException) -> list[Budget]:
         rest, budgets = list(answers), []
 
-        def ask(task: Task, formula: Formula, name: str | None, engine: str, budget: Budget, options: object) -> Result:
+        def ask(task: Task, formula: Formula, name: str | None, engine: str, budget: Budget, *_: object) -> Result:
             budgets.append(budget)
             given = rest.pop(0)
             if isinstance(given, BaseException):

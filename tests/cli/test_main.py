@@ -35,6 +35,7 @@ COMMANDS = (
     "verify",
     "supports",
     "example",
+    "work",
 )
 HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "msgspec", "rich", "highspy")
 

@@ -24,10 +24,10 @@ from vernal.model.initial import Ends
 from vernal.queries.grid import Axis, Grid
 from vernal.queries.maps.axes import Over, map_axes, parse_intervals
 from vernal.queries.maps.cell_questions import CellQuestions
+from vernal.queries.maps.cell_tree import MapTree
 from vernal.queries.maps.map_file import read_map
 from vernal.queries.maps.map_run import CELL_SECONDS, Event, MapRun, parse_rule
 from vernal.queries.maps.region_map import RegionMap
-from vernal.queries.maps.tree import MapTree
 from vernal.queries.public_sweep import Maker, _opened
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread

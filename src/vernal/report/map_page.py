@@ -12,9 +12,9 @@ from typing import Any
 from vernal.evidence.codec import encoded
 from vernal.evidence.trace import Trace
 from vernal.logic.printing import number
+from vernal.queries.maps.cell_tree import KINDS, NUMBER
 from vernal.queries.maps.map_file import map_document
 from vernal.queries.maps.region_map import RegionMap
-from vernal.queries.maps.tree import KINDS, NUMBER
 from vernal.report.csv_cells import write_rows
 from vernal.report.document import dump
 from vernal.report.map_pictures import COLOURS, percent

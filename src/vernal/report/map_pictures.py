@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from vernal.errors import InputError
 from vernal.logic.printing import number
+from vernal.queries.maps.cell_tree import CellKind
 from vernal.queries.maps.region_map import MapCell, RegionMap
-from vernal.queries.maps.tree import CellKind
 from vernal.report.figures import WIDTH, draw_figure, new_figure
 from vernal.report.markup import as_name
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from vernal.queries.maps.cell_tree import CellKind
 from vernal.queries.maps.region_map import RegionMap
-from vernal.queries.maps.tree import CellKind
 
 HALVING = """
 vernal = 1

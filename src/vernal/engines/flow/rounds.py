@@ -36,7 +36,7 @@ SHORTEST = 2.0**-24  # of the time, the shortest step of the first round
 FEWEST_STEPS = 4  # of the first round through a flow
 MOSTLY = 0.75  # of what is lost, by steps: then sets have to be curved
 HARDLY = 0.01  # of what is lost, by steps: then shorter ones hardly help,
-PATIENCE = 3  # and are tried after so many rounds that come no further
+STAGNANT_ROUNDS = 3  # and are tried after so many rounds that come no further
 AT_ONCE = 512  # boxes followed in one batch
 BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 
@@ -100,7 +100,7 @@ class BoxRounds:
         self.stagnant += stagnates
         if (
             rough
-            or (stagnates and self.stagnant % PATIENCE == 0)
+            or (stagnates and self.stagnant % STAGNANT_ROUNDS == 0)
             or ((stagnates or followed) and (self.flow.grid is None or share > HARDLY))
         ):
             self.finer += 1

@@ -34,7 +34,7 @@ from vernal.logic.times import Time
 from vernal.model.expr import Choose
 from vernal.model.initial import Init, start_between
 from vernal.queries.maps.axes import MapAxis
-from vernal.queries.maps.tree import CellBox, CellKind
+from vernal.queries.maps.cell_tree import CellBox, CellKind
 from vernal.reduce.restriction import may_restrict, restrictions
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget

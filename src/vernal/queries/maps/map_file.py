@@ -16,8 +16,8 @@ from vernal.evidence.trace import Trace
 from vernal.logic.printing import number
 from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_questions import CellQuestions
+from vernal.queries.maps.cell_tree import UNCUT, CellKind, MapTree
 from vernal.queries.maps.region_map import RegionMap
-from vernal.queries.maps.tree import UNCUT, CellKind, MapTree
 
 
 def map_document(found: RegionMap) -> dict[str, Any]:

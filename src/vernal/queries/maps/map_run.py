@@ -15,13 +15,13 @@ from fractions import Fraction
 
 from vernal.errors import InputError, Stopped
 from vernal.queries.maps.cell_questions import CellAnswer, CellQuestions
-from vernal.queries.maps.tree import UNCUT, CellBox, CellKind, MapTree
+from vernal.queries.maps.cell_tree import UNCUT, CellBox, CellKind, MapTree
 from vernal.run.budget import Budget
 
 FIRST_CELLS = 64  # before the first batch
 MAX_BATCH = 512
 MAX_CUTS = 40  # of one axis: cells are no narrower than a part in so many powers of two
-LONGEST = 8  # times longer than another, in parts of its axis, a cell may become
+MAX_ELONGATION = 8  # times longer than another, in parts of its axis, a cell may become
 CELL_SECONDS = 2.0  # for a cell that is asked by itself
 RULE = re.compile(r"\s*open\s*<\s*([0-9.]+)\s*%\s*")
 DECIDED = (CellKind.SAFE, CellKind.WHOLLY_UNSAFE, CellKind.NO_START)

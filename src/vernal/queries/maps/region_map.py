@@ -20,9 +20,9 @@ from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.initial import Ends
 from vernal.queries.maps.axes import MapAxis
-from vernal.queries.maps.tree import CellKind, MapTree
+from vernal.queries.maps.cell_tree import CellKind, MapTree
 
-Number = float | int | Fraction
+Coordinate = float | int | Fraction
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RegionMap:
         said = ", ".join(f"{kind} {100 * float(share):.3g} %" for kind, share in self.shares.items() if share)
         return f"<RegionMap of {self.task.name}, {len(self):,} cells: {said}>"
 
-    def contains(self, state: Mapping[str, Number]) -> CellKind:
+    def contains(self, state: Mapping[str, Coordinate]) -> CellKind:
         """What is known of a point: a value for every axis, and for every listed parameter.
 
         Where `where` constrains the starts, a state with a value for each variable it names is looked at, too.
@@ -94,7 +94,7 @@ class RegionMap:
         found = self.tree.at(sheet, point)
         return CellKind.NO_START if found is not CellKind.OUTSIDE and self._is_excluded(state) else found
 
-    def _sheet(self, state: Mapping[str, Number]) -> int:
+    def _sheet(self, state: Mapping[str, Coordinate]) -> int:
         if len(self.sheets) == 1:
             return 0
         for number, values in enumerate(self.sheets):
@@ -102,7 +102,7 @@ class RegionMap:
                 return number
         raise InputError(f"the map has no sheet for these values of {', '.join(self.sheets[0])}")
 
-    def _is_excluded(self, state: Mapping[str, Number]) -> bool:
+    def _is_excluded(self, state: Mapping[str, Coordinate]) -> bool:
         where = self.question.model.init.where
         if not where:
             return False
@@ -143,7 +143,7 @@ class RegionMap:
         file: str | Path | None = None,
         *,
         axes: Sequence[str] | None = None,
-        at: Mapping[str, Number] | None = None,
+        at: Mapping[str, Coordinate] | None = None,
         colour: str = "kind",
     ) -> Any:
         """Draw two of the axes; the others are at a value, in the middle if none is named."""
