@@ -6,20 +6,23 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from vernal_check import syntax
 from vernal_check.errors import Unreadable
 from vernal_check.rules import SetNode
-from vernal_check.system import Cell
+from vernal_check.system import Cell, Row
 from vernal_check.task import Variable
 
 VERSION, SEMANTICS = 1, "steps-1"
 HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds"}
-SET = {"name", "set", "to", "first", "walk"}
+SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction"}
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
 MAX_DIGITS = 4000
+MAX_INDUCTION = 100
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,36 @@ def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
     if not isinstance(document, dict) or set(document) - SET or "set" not in document:
         raise Unreadable(f"line {place}: not a set of states")
     cells, after, first = document["set"], document.get("to"), document.get("first", False)
-    walk = document.get("walk", False)
+    walk, count, where = document.get("walk", False), document.get("induction", Fraction(0)), document.get("where")
     if not isinstance(cells, list) or len(cells) != len(variables):
         raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
     if not isinstance(after, list | None) or not isinstance(first, bool) or not isinstance(walk, bool):
         raise Unreadable(f"line {place}: `to` is a list of names, `first` and `walk` are truth values")
+    if not isinstance(where, str | None) or not isinstance(count, Fraction) or count not in range(MAX_INDUCTION):
+        raise Unreadable(f"line {place}: `where` is a condition, `induction` a small number")
     named = None if after is None else tuple(map(str, after))
     region = tuple(cell(item, variable, place) for item, variable in zip(cells, variables, strict=True))
-    return SetNode(str(document.get("name", place)), region, named, first, walk)
+    rows = tuple(row(item, variables, place) for item in listed(document.get("rows", []), place))
+    condition = None if where is None else syntax.expression(where)
+    if condition is not None and syntax.has_draw(condition):
+        raise Unreadable(f"line {place}: nothing is drawn in a condition")
+    return SetNode(str(document.get("name", place)), region, named, first, walk, rows, condition, int(count))
+
+
+def listed(document: Any, place: int) -> list[Any]:
+    if not isinstance(document, list):
+        raise Unreadable(f"line {place}: a list is expected")
+    return document
+
+
+def row(document: Any, variables: list[Variable], place: int) -> Row:
+    """Coefficients of the variables, and what their sum is at most."""
+    numbers = [number(item) if isinstance(item, str) else item for item in listed(document, place)]
+    if len(numbers) != len(variables) + 1 or not all(isinstance(item, Fraction) for item in numbers):
+        raise Unreadable(f"line {place}: a row has a number for each variable, and a bound")
+    if any(a and variable.sort not in ("real", "int") for a, variable in zip(numbers, variables, strict=False)):
+        raise Unreadable(f"line {place}: a row speaks of numbers")
+    return tuple(numbers[:-1]), numbers[-1]
 
 
 def cell(item: Any, variable: Variable, place: int) -> Cell:
@@ -116,7 +141,9 @@ def cell(item: Any, variable: Variable, place: int) -> Cell:
     if variable.sort in ("real", "int") and not isinstance(item, bool):
         ends = item if isinstance(item, list) else [item, item]
         numbers = [number(end) if isinstance(end, str) else end for end in ends]
-        if len(numbers) == 2 and all(isinstance(end, Fraction) for end in numbers) and numbers[0] <= numbers[1]:
+        if len(numbers) == 2 and isinstance(item, list) and variable.sort == "real":
+            numbers = [infinite if end is None else end for end, infinite in zip(numbers, (-inf, inf), strict=True)]
+        if len(numbers) == 2 and all(isinstance(end, Fraction | float) for end in numbers) and numbers[0] <= numbers[1]:
             is_integer = numbers[0] == numbers[1] and numbers[0].denominator == 1
             if variable.sort == "real" or is_integer:
                 return numbers[0], numbers[1]

@@ -12,7 +12,7 @@ from vernal_check import certificate, syntax, task
 from vernal_check.certificate import Header
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
-from vernal_check.rules import Fixpoints, Graph, Product, SetNode, walk
+from vernal_check.rules import Fixpoints, Graph, SetNode, by_induction, decide
 from vernal_check.system import System
 
 RESERVED_PROPERTY = "in_range"
@@ -55,15 +55,15 @@ def check(file: Path, task_file: Path | None = None) -> Accepted:
     normal = Normal(syntax.expression(text), system.scope_of_constants())
     graph = Graph(system, nodes, normal)
     starts = graph.starts()
-    walks = [number for number, node in enumerate(nodes) if node.walk]
-    if not normal.is_branching:
-        Product(graph).check([number for number in starts if not nodes[number].walk])
-        for number in set(walks) & set(starts):
-            walk(graph, number)
-    elif walks:
+    inductions = [number for number, node in enumerate(nodes) if node.induction]
+    if normal.is_branching and (inductions or any(node.walk for node in nodes)):
         raise Unreadable("sets that are followed show nothing of a formula with path quantifiers")
-    else:
+    if normal.is_branching:
         Fixpoints(graph).check(starts)
+    elif inductions:
+        by_induction(graph, starts, inductions)
+    else:
+        decide(graph, starts)
     return Accepted(text, len(nodes), trusted(head, loaded), not starts)
 
 

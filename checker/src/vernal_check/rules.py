@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal_check.clock import tick
-from vernal_check.errors import Rejected
-from vernal_check.evaluation import Fork
+from vernal_check.curves import Undefined
+from vernal_check.errors import Rejected, Unreadable
+from vernal_check.evaluation import Fork, Run, outcomes
 from vernal_check.forms import ZERO, Interval
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, Normal, demands, untils
-from vernal_check.system import Case, Cell, Place, Region, System, Truths, placed
+from vernal_check.syntax import Node
+from vernal_check.system import Case, Cell, Place, Region, Row, System, Truths, narrowed, placed
 
 Atoms = frozenset[int]  # those that are asked about
 MAX_PARTS = 10_000  # boxes into which an image falls while it is covered
@@ -36,6 +38,15 @@ class SetNode:
     after: tuple[str, ...] | None = None
     first: bool = False
     walk: bool = False  # its states are followed without further sets
+    rows: tuple[Row, ...] = ()
+    where: Node | None = None  # a condition on its states
+    induction: int = 0  # positions that keep the claim, after which one more is looked at
+
+    @property
+    def is_box(self) -> bool:
+        """Whether it is a closed box, and nothing else."""
+        ends = [end for cell in self.region if isinstance(cell, tuple) for end in cell]
+        return not self.rows and self.where is None and not any(isinstance(end, float) for end in ends)
 
 
 @dataclass(frozen=True)
@@ -54,13 +65,18 @@ class Graph:
         self.system, self.nodes, self.normal = system, nodes, normal
         self.points: dict[Region, int] = {}
         self.boxes: dict[tuple[Cell, ...], list[int]] = {}
+        self.shapes: dict[tuple[Cell, ...], list[int]] = {}  # sets that are no boxes
         self.names: dict[str, int] = {}
         self.sorted: dict[tuple[Cell, ...], tuple[list[tuple[Interval, int]], Fraction]] = {}
         self.known: dict[tuple[int, Atoms], list[Step]] = {}
         self.seen: dict[tuple[int, Atoms], list[Case]] = {}
         for number, node in enumerate(nodes):
             self.names[node.name] = number
-            if all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in node.region):
+            if node.induction:
+                continue
+            if not node.is_box:
+                self.shapes.setdefault(discrete(node.region), []).append(number)
+            elif all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in node.region):
                 self.points.setdefault(node.region, number)
             else:
                 self.boxes.setdefault(discrete(node.region), []).append(number)
@@ -69,23 +85,69 @@ class Graph:
         """The nodes that contain the initial states (obligation 1)."""
         found: dict[int, None] = {}
         named = [number for number, node in enumerate(self.nodes) if node.first] or None
-        for region in self.system.starts():
-            covering = self.covering(region, named)
+        for place in self.system.starts():
+            covering = self.covering(place, named)
             if covering is None:
-                raise Rejected(f"no set contains the initial states {self.system.described(region)}", obligation=1)
+                where = self.system.described(place.region)
+                raise Rejected(f"no set contains the initial states {where}", obligation=1)
             found.update(dict.fromkeys(covering))
         return list(found)
 
-    def covering(self, region: Region, named: Sequence[int] | None) -> list[int] | None:
-        """Nodes whose union contains a region; None where there are none."""
+    def covering(self, place: Place, named: Sequence[int] | None, depth: int = MAX_HALVINGS) -> list[int] | None:
+        """Nodes whose union contains a place; None where there are none."""
+        region = place.region
         point = self.points.get(region)
         if point is not None and (named is None or point in named):
             return [point]
-        if named is None:
-            candidates = self.near(region)
-        else:
-            candidates = [n for n in named if discrete(self.nodes[n].region) == discrete(region)]
-        return covered(region, [(n, self.nodes[n].region) for n in candidates])
+        if place.rows and any(isinstance(cell, tuple) and cell[0] > cell[1] for cell in region):
+            return []  # there is no state
+        key = discrete(region)
+        boxes = self.near(region) if named is None else [n for n in named if discrete(self.nodes[n].region) == key]
+        found = covered(region, [(n, self.nodes[n].region) for n in boxes if self.nodes[n].is_box])
+        if found is not None or depth == 0:
+            return found
+        return self.divided(place, [n for n in self.shapes.get(key, ()) if named is None or n in named], named, depth)
+
+    def divided(self, place: Place, shapes: list[int], named: Sequence[int] | None, depth: int) -> list[int] | None:
+        """Nodes that contain a place: one of another shape, and others what is left outside of it."""
+        for number in shapes:
+            node = self.nodes[number]
+            outside, some = list[Place](), False
+            for part, _, is_inside in self.sides(place, node):
+                some = some or is_inside
+                outside += [] if is_inside else [part]
+            if not some and outside:
+                continue
+            others = [n for n in range(len(self.nodes)) if n != number and (named is None or n in named)]
+            found = [number]
+            for part in outside:
+                more = self.covering(part, others, depth - 1)
+                if more is None:
+                    break
+                found += more
+            else:
+                return list(dict.fromkeys(found))
+        return None
+
+    def sides(self, place: Place, node: SetNode) -> Iterator[tuple[Place, tuple[Fork, ...], bool]]:
+        """The parts of a place inside and outside of a node."""
+
+        def inside(run: Run) -> bool:
+            return self.system.inside(run, place, node.region, node.rows, node.where)
+
+        try:
+            for found in outcomes(dict(place.ranges), inside, rows=place.rows or ()):
+                yield narrowed(place, found), found.forks, found.value
+        except Undefined as problem:
+            raise Rejected(f"{problem}: the condition of a set is not defined", node.name, 6) from None
+
+    def places(self, number: int) -> list[tuple[Place, tuple[Fork, ...]]]:
+        """The states of a node: one place, or several where its condition has cases."""
+        node = self.nodes[number]
+        if node.is_box:
+            return [(placed(node.region), ())]
+        around = placed(node.region, keeps=True)
+        return [(place, forks) for place, forks, is_inside in self.sides(around, node) if is_inside]
 
     def near(self, region: Region) -> list[int]:
         """The boxes that may meet a region, by the first number that they give ends to."""
@@ -103,18 +165,29 @@ class Graph:
         last = bisect_right(ends, high, key=lambda entry: entry[0][0])
         return [number for _, number in ends[first:last]]
 
-    def cases(self, number: int, asked: Atoms, moves: bool, place: Place | None = None) -> list[Case]:
-        node = self.nodes[number]
+    def cases(self, number: int, asked: Atoms, moves: bool) -> list[Case]:
+        """The ways the positions of a node go."""
+        return [
+            replace(case, forks=(*forks, *case.forks))
+            for place, forks in self.places(number)
+            for case in self.part(number, asked, moves, place)
+        ]
+
+    def part(self, number: int, asked: Atoms, moves: bool, place: Place) -> list[Case]:
         try:
-            return self.system.cases(place or placed(node.region), self.normal.atoms, asked, moves)
+            return self.system.cases(place, self.normal.atoms, asked, moves)
         except Rejected as problem:
-            raise Rejected(problem.reason, node.name, problem.obligation) from None
+            raise Rejected(problem.reason, self.nodes[number].name, problem.obligation) from None
 
     def steps(self, number: int, asked: Atoms) -> list[Step]:
         """The cases of a node with their targets (obligation 3): where they are not covered, its halves are tried."""
         if (number, asked) not in self.known:
-            place = placed(self.nodes[number].region)
-            self.known[number, asked] = self.parts(number, asked, place, self.named(number), ())
+            named = self.named(number)
+            self.known[number, asked] = [
+                step
+                for place, forks in self.places(number)
+                for step in self.parts(number, asked, place, named, forks, MAX_HALVINGS)
+            ]
         return self.known[number, asked]
 
     def named(self, number: int) -> list[int] | None:
@@ -123,24 +196,31 @@ class Graph:
         return None if after is None else [self.names[name] for name in after if name in self.names]
 
     def parts(
-        self, number: int, asked: Atoms, place: Place, named: Sequence[int] | None, before: tuple[Fork, ...]
+        self,
+        number: int,
+        asked: Atoms,
+        place: Place,
+        named: Sequence[int] | None,
+        before: tuple[Fork, ...],
+        depth: int,
     ) -> list[Step]:
         """The steps of a part of a node."""
-        found = [self.step(case, named, before) for case in self.cases(number, asked, moves=True, place=place)]
-        halves = place.halves() if len(before) < MAX_HALVINGS else None
-        if halves is None or all(step.targets != () for step in found):
+        cases = self.part(number, asked, True, place)
+        found = [self.step(case, named, before) for case in cases if case.after is None or not case.after.is_empty]
+        halves = place.halves() if depth and any(step.targets == () for step in found) else None
+        if halves is None:
             return found
         return [
             step
             for taken, half in enumerate(halves)
-            for step in self.parts(number, asked, half, named, (*before, Fork("either", 2, taken)))
+            for step in self.parts(number, asked, half, named, (*before, Fork("either", 2, taken)), depth - 1)
         ]
 
     def step(self, case: Case, named: Sequence[int] | None, before: tuple[Fork, ...]) -> Step:
         forks = (*before, *case.forks)
         if case.after is None:
             return Step(forks, case.truths, None)
-        return Step(forks, case.truths, tuple(self.covering(case.after.region, named) or ()))
+        return Step(forks, case.truths, tuple(self.covering(case.after, named) or ()))
 
     def truths(self, number: int, asked: Atoms) -> list[Case]:
         """What is true at a node, without its steps."""
@@ -156,7 +236,7 @@ class Graph:
         """Why a node is rejected whose states may go where no set is."""
         node, named = self.nodes[number], self.named(number)
         for case in self.cases(number, frozenset(), moves=True):
-            if case.after is not None and self.covering(case.after.region, named) is None:
+            if case.after is not None and not self.covering(case.after, named):
                 where = self.system.described(case.after.region)
                 return Rejected(f"a step leads to {where}, which no set named contains", node.name, 3)
         raise AssertionError("a step that is not covered")
@@ -181,7 +261,7 @@ class Walk:
 
     def number(self, place: Place) -> int:
         if place.key not in self.numbers:
-            most = MAX_ROUNDED if place.directed else MAX_PLACES
+            most = MAX_ROUNDED if place.directed and not self.normal.is_bounded else MAX_PLACES
             if len(self.places) >= most:
                 raise Endless(f"more than {most:,} sets come of one that is followed", self.name)
             self.numbers[place.key] = len(self.places)
@@ -219,31 +299,55 @@ class Walk:
 
 def walk(graph: Graph, number: int) -> None:
     """Follow a set in floats, and where these do not show the claim in rational numbers."""
-    try:
-        follow(graph, number, directed=True)
-    except Rejected as problem:
-        if problem.obligation == 6:
-            raise
-        follow(graph, number, directed=False)
-
-
-def follow(graph: Graph, number: int, directed: bool) -> None:
-    """Follow a set; where its bounds are too loose, its halves, and so on."""
     node = graph.nodes[number]
-    left = [(placed(node.region, directed), 0)]
+    if node.is_box:
+        try:
+            return follow(graph, node.name, [placed(node.region, directed=True)])
+        except Rejected as problem:
+            if problem.obligation == 6:
+                raise
+    follow(graph, node.name, [place for place, _ in graph.places(number)])
+
+
+def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
+    """Follow sets; where their bounds are too loose, their halves, and so on."""
+    left = [(place, 0) for place in reversed(places)]
     for _ in range(MAX_CUTS):
         if not left:
             return
         place, depth = left.pop()
         try:
-            Product(Walk(graph, node.name, place)).check([0])
+            Product(Walk(graph, name, place)).check([0])
         except Rejected as problem:
-            hopeless = problem.obligation == 6 or (directed and isinstance(problem, Endless))
+            hopeless = problem.obligation == 6 or (place.directed and isinstance(problem, Endless))
             halves = place.halves() if depth < MAX_DEPTH and not hopeless else None
             if halves is None:
                 raise
             left += [(half, depth + 1) for half in reversed(halves)]
-    raise Rejected(f"more than {MAX_CUTS:,} parts of a set that is followed", node.name)
+    raise Rejected(f"more than {MAX_CUTS:,} parts of a set that is followed", name)
+
+
+def by_induction(graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> None:
+    """`G p`: p is kept at the first k positions, and any k positions that keep it are followed by one that does."""
+    claim, k = graph.normal, graph.nodes[steps[0]].induction
+    if any(graph.nodes[n].induction != k for n in steps):
+        raise Unreadable("inductions of several lengths are not read")
+    graph.system.covers_all(
+        [graph.nodes[n].region for n in steps if not graph.nodes[n].rows and not graph.nodes[n].where]
+    )
+    graph.normal, step = claim.induction(k)
+    decide(graph, starts)
+    graph.normal = step
+    for number in steps:
+        walk(graph, number)
+
+
+def decide(graph: Graph, starts: Sequence[int]) -> None:
+    """A claim of paths from the sets that contain the initial states."""
+    Product(graph).check([number for number in starts if not graph.nodes[number].walk])
+    for number in starts:
+        if graph.nodes[number].walk:
+            walk(graph, number)
 
 
 def discrete(region: Region) -> tuple[Cell, ...]:

@@ -211,8 +211,7 @@ class GraphQuestion:
         if not self.budget.keeps_sets:
             return None
         system, columns = self.question.system, self.enumeration.columns
-        values = map(columns.valuation, self.graph.rows.tolist())
-        return of_states(system, ([value[var][0] for var in system.vars] for value in values))
+        return of_states(system, map(columns.valuation, self.graph.rows.tolist()))
 
     def _open(self, reason: str) -> Open:
         return Open(engine=Explicit.name, reason=reason, statistics=self.statistics)

@@ -9,6 +9,8 @@ from typing import Protocol, TypeVar
 from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
 from vernal.evidence.belief import believed
+from vernal.evidence.cover import of_invariant
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
@@ -46,7 +48,10 @@ def by_method(known: Known, method: str, *kept: str) -> Proof | Open:
         return open_for(known.reason if isinstance(known, Open) else "it is broken")
     own = {name: known.statistics[name] for name in kept if name in known.statistics}
     statistics = {"method": method, **own, "proven by": known.engine}
-    return replace(known, engine=NAME, margin=None, evidence=None, notes=(), statistics=statistics)
+    kept_sets = known.cover
+    if kept_sets is None and isinstance(known.evidence, Invariant):  # of a stronger claim: its sets show this one, too
+        kept_sets = of_invariant(known.evidence.system, known.evidence)
+    return replace(known, engine=NAME, margin=None, evidence=None, cover=kept_sets, notes=(), statistics=statistics)
 
 
 @dataclass(frozen=True)
