@@ -18,7 +18,7 @@ from vernal_check.task import Variable
 
 VERSION, SEMANTICS = 1, "steps-1"
 HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds"}
-SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction"}
+SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction", "after"}
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
 MAX_DIGITS = 4000
@@ -106,15 +106,18 @@ def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
         raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
     if not isinstance(after, list | None) or not isinstance(first, bool) or not isinstance(walk, bool):
         raise Unreadable(f"line {place}: `to` is a list of names, `first` and `walk` are truth values")
-    if not isinstance(where, str | None) or not isinstance(count, Fraction) or count not in range(MAX_INDUCTION):
-        raise Unreadable(f"line {place}: `where` is a condition, `induction` a small number")
+    later = document.get("after", Fraction(0))
+    if not isinstance(where, str | None) or not {count, later} <= set(range(MAX_INDUCTION)):
+        raise Unreadable(f"line {place}: `where` is a condition, `induction` and `after` are small numbers")
     named = None if after is None else tuple(map(str, after))
     region = tuple(cell(item, variable, place) for item, variable in zip(cells, variables, strict=True))
     rows = tuple(row(item, variables, place) for item in listed(document.get("rows", []), place))
     condition = None if where is None else syntax.expression(where)
     if condition is not None and syntax.has_draw(condition):
         raise Unreadable(f"line {place}: nothing is drawn in a condition")
-    return SetNode(str(document.get("name", place)), region, named, first, walk, rows, condition, int(count))
+    return SetNode(
+        str(document.get("name", place)), region, named, first, walk, rows, condition, int(count), int(later)
+    )
 
 
 def listed(document: Any, place: int) -> list[Any]:

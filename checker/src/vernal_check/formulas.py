@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vernal_check.errors import Unreadable
@@ -53,16 +53,21 @@ class Normal:
         """Whether no window is without an end."""
         return bounded(self.formula)
 
-    def induction(self, k: int) -> tuple[Normal, Normal]:
-        """Of a claim `G p`, as negations: p at the first k positions; and that it follows k positions that keep it."""
-        f = self.formula
-        if f.op != "U" or f.parts[0] != TRUE or (f.lower, f.upper) != (0, None) or has_window(f.parts[1]):
-            raise Unreadable("an induction shows only claims `G p`")
+    def induction(self, k: int, after: int) -> tuple[Normal, Normal]:
+        """Of `G[after,] p` or `F G p`, as negations: p at k positions; and that it follows k positions that keep it."""
+        f, base = self.formula, list[Formula]()
+        if f.op == "R" and f.parts[0] == FALSE and (f.lower, f.upper) == (0, None):  # F G p: some path may end before
+            f, base = replace(f.parts[1], lower=after), [Formula("R", (FALSE, FALSE), -1, after, after)]
+        if f.op != "U" or f.parts[0] != TRUE or (f.lower, f.upper) != (after, None) or has_window(f.parts[1]):
+            raise Unreadable("an induction shows only claims `G p` and `F G p`")
         bad = f.parts[1]
-        base = Formula("U", (TRUE, bad), -1, 0, k - 1)
+        base.append(Formula("U", (TRUE, bad), -1, after, after + k - 1))
         kept = Formula("R", (FALSE, opposite(bad)), -1, 0, k - 1)
         made = copy(self), copy(self)
-        made[0].formula, made[1].formula = base, joined("and", [kept, Formula("U", (TRUE, bad), -1, k, k)])
+        made[0].formula, made[1].formula = (
+            joined("or", base),
+            joined("and", [kept, Formula("U", (TRUE, bad), -1, k, k)]),
+        )
         return made
 
     def made(self, node: Node, negated: bool) -> Formula:

@@ -41,6 +41,7 @@ class SetNode:
     rows: tuple[Row, ...] = ()
     where: Node | None = None  # a condition on its states
     induction: int = 0  # positions that keep the claim, after which one more is looked at
+    after_position: int = 0  # from which on an induction shows it
 
     @property
     def is_box(self) -> bool:
@@ -329,13 +330,13 @@ def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
 
 def by_induction(graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> None:
     """`G p`: p is kept at the first k positions, and any k positions that keep it are followed by one that does."""
-    claim, k = graph.normal, graph.nodes[steps[0]].induction
-    if any(graph.nodes[n].induction != k for n in steps):
+    claim, first = graph.normal, graph.nodes[steps[0]]
+    if len({(graph.nodes[n].induction, graph.nodes[n].after_position) for n in steps}) > 1:
         raise Unreadable("inductions of several lengths are not read")
     graph.system.covers_all(
         [graph.nodes[n].region for n in steps if not graph.nodes[n].rows and not graph.nodes[n].where]
     )
-    graph.normal, step = claim.induction(k)
+    graph.normal, step = claim.induction(first.induction, first.after_position)
     decide(graph, starts)
     graph.normal = step
     for number in steps:

@@ -21,7 +21,7 @@ from vernal_check.forms import ONE, ZERO, Exact, Form, Interval, Ranges, below
 from vernal_check.networks import computed
 from vernal_check.onnx import Network
 from vernal_check.rows import most
-from vernal_check.syntax import Node
+from vernal_check.syntax import Node, has_draw
 from vernal_check.task import Agent, Task, Variable, plain
 
 Cell = Interval | bool | str  # what a set says of a variable: the ends of a number, a truth value, a label
@@ -334,7 +334,7 @@ class System:
 
     def scope_of_states(self, run: Run, place: Place) -> Scope:
         """Where a condition on states is evaluated: nothing is drawn, and nobody acts."""
-        task = self.task
+        task, busy = self.task, set[str]()
         known: dict[str, Any] = dict(zip(self.names, place.values, strict=True))
         for name, components in task.arrays.items():
             known[name] = tuple(known[one] for one in components)
@@ -342,6 +342,10 @@ class System:
         def lookup(name: str, scope: Scope) -> Any:
             if name in known or name in task.parameters:
                 return known[name] if name in known else task.parameters[name]
+            if name in task.lets and name not in busy and not has_draw(task.lets[name]):
+                busy.add(name)
+                known[name] = scope.value(task.lets[name])
+                return known[name]
             return name if name in self.labels else plain(name)
 
         return Scope(run, lookup, {})

@@ -67,6 +67,13 @@ def with_sets(question: Question, known: Known, engines: Sequence[Engine], budge
     return known
 
 
+def with_own_sets(question: Question, known: Proof) -> Proof:
+    """A proof with the sets of its invariant; they show every weaker claim about the model, too."""
+    if known.cover is not None or not isinstance(known.evidence, Invariant):
+        return known
+    return replace(known, cover=of_invariant(question.model, known.evidence))
+
+
 def with_followed(question: Question, known: Known, budget: Budget) -> Known:
     """What is known by following all paths; a proof of a claim of all of them keeps the sets from which it did."""
     if not budget.keeps_sets or not isinstance(known, Proof) or question.claim.linear is None:

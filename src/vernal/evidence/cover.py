@@ -43,6 +43,7 @@ class ProofSet(Portable):
     where: str | None = None
     is_followed: bool = False  # whether paths are followed from it, and not from set to set
     induction: int = 0  # so many positions that keep the claim are followed by one that does, from here
+    after: int = 0  # from which position on an induction shows it
     level: int | None = None  # steps lead from each level into the next, and from the last one into itself
 
 
@@ -99,12 +100,12 @@ def of_condition(model: Model, kept: str) -> ProofCover | None:
     return None if everything is None else ProofCover((replace(everything, where=kept),), model)
 
 
-def of_induction(model: Model, k: int, first: ProofCover | None) -> ProofCover | None:
+def of_induction(model: Model, k: int, after: int, first: ProofCover | None) -> ProofCover | None:
     """All states, from which k positions that keep a claim are followed by one that does; and the initial sets."""
     everything = _everything(model)
     if everything is None or first is None:
         return None
-    return ProofCover((replace(everything, is_followed=True, induction=k), *first.sets), model)
+    return ProofCover((replace(everything, is_followed=True, induction=k, after=after), *first.sets), model)
 
 
 def _everything(model: Model) -> ProofSet | None:

@@ -114,6 +114,8 @@ def _set(one: ProofSet, cells: Cells, sorts: list[Sort], named: tuple[str, list[
         more["walk"] = True
     if one.induction:
         more["induction"] = one.induction
+    if one.after:
+        more["after"] = one.after
     return {"set": written, **more} if more else written
 
 

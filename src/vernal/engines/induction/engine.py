@@ -169,11 +169,12 @@ class InductionSearch:
     def _cover(self, k: int) -> ProofCover | None:
         """All states, from which k positions that keep the claim are followed by one that does; or those that do."""
         kept, model, claim = self.claimed.arg, self.question.model, self.question.claim.linear
-        if horizon(kept) or self.claimed.bound.lower:
+        first = int(self.claimed.bound.lower)
+        if horizon(kept):
             return None
         if not isinstance(claim, Always):
-            return of_condition(model, str(kept)) if k == 1 else None
-        return of_induction(model, k, followed(model))
+            return of_condition(model, str(kept)) if k == 1 and not first else None
+        return of_induction(model, k, first, followed(model))
 
     def _open(self, depth: int, reason: str) -> Open:
         return Open(engine=Induction.name, reason=reason, proven_steps=self.proven, statistics={"depth": depth})

@@ -8,9 +8,8 @@ from typing import Protocol, TypeVar
 
 from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
+from vernal.engines.covers import with_own_sets
 from vernal.evidence.belief import believed
-from vernal.evidence.cover import of_invariant
-from vernal.evidence.invariant import Invariant
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
@@ -48,10 +47,7 @@ def by_method(known: Known, method: str, *kept: str) -> Proof | Open:
         return open_for(known.reason if isinstance(known, Open) else "it is broken")
     own = {name: known.statistics[name] for name in kept if name in known.statistics}
     statistics = {"method": method, **own, "proven by": known.engine}
-    kept_sets = known.cover
-    if kept_sets is None and isinstance(known.evidence, Invariant):  # of a stronger claim: its sets show this one, too
-        kept_sets = of_invariant(known.evidence.system, known.evidence)
-    return replace(known, engine=NAME, margin=None, evidence=None, cover=kept_sets, notes=(), statistics=statistics)
+    return replace(known, engine=NAME, margin=None, evidence=None, notes=(), statistics=statistics)
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ class FirstProof:
             begun = budget.elapsed
             known = believed(question.claim, within(engine, question, part))
             if isinstance(known, Proof):
-                return known
+                return with_own_sets(question, known) if budget.keeps_sets else known
             left_open = known if isinstance(known, Open) else Open(engine=engine.name, reason="it is broken")
             tried.append(Turned(left_open, budget.elapsed - begun))
         return open_for("; ".join(reasons(tried)))
