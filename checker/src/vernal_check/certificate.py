@@ -13,11 +13,11 @@ from typing import Any
 from vernal_check import syntax
 from vernal_check.errors import Unreadable
 from vernal_check.rules import SetNode
-from vernal_check.system import Cell, Row
+from vernal_check.system import Cell, Region, Row
 from vernal_check.task import Variable
 
 VERSION, SEMANTICS = 1, "steps-1"
-HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds"}
+HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds", "state"}
 SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction", "after"}
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
@@ -34,6 +34,7 @@ class Header:
     property: str | None
     variables: tuple[str, ...]
     worlds: Mapping[str, str]  # texts by name
+    state: list[Any] | None = None  # an initial state at which the claim is false; None where it is true of all
 
 
 def lines(file: Path) -> Iterator[Any]:
@@ -80,8 +81,9 @@ def header(document: Any) -> Header:
         raise Unreadable("not a certificate: its first line is no header")
     if set(document) - HEADER or document["certificate"] != VERSION or document.get("semantics") != SEMANTICS:
         raise Unreadable(f"a certificate of version {document['certificate']} is not read, only of {VERSION}")
-    if document.get("verdict") != "holds":
-        raise Unreadable("a certificate is about a claim that holds")
+    state = document.get("state")
+    if document.get("verdict") != ("holds" if state is None else "violated") or not isinstance(state, list | None):
+        raise Unreadable("a certificate is about a claim that holds, or a state at which it is violated")
     task, formula, named = document.get("task"), document.get("formula"), document.get("property")
     variables = document.get("variables")
     if not isinstance(task, dict) or not isinstance(formula, str) or not isinstance(named, str | None):
@@ -91,7 +93,7 @@ def header(document: Any) -> Header:
     worlds = document.get("worlds", {})
     if not isinstance(worlds, dict) or not all(isinstance(text, str) for text in worlds.values()):
         raise Unreadable("not a certificate: its worlds are no texts")
-    return Header(task, formula, named, tuple(variables), worlds)
+    return Header(task, formula, named, tuple(variables), worlds, state)
 
 
 def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
@@ -100,17 +102,15 @@ def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
         document = {"set": document}
     if not isinstance(document, dict) or set(document) - SET or "set" not in document:
         raise Unreadable(f"line {place}: not a set of states")
-    cells, after, first = document["set"], document.get("to"), document.get("first", False)
+    after, first = document.get("to"), document.get("first", False)
     walk, count, where = document.get("walk", False), document.get("induction", Fraction(0)), document.get("where")
-    if not isinstance(cells, list) or len(cells) != len(variables):
-        raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
     if not isinstance(after, list | None) or not isinstance(first, bool) or not isinstance(walk, bool):
         raise Unreadable(f"line {place}: `to` is a list of names, `first` and `walk` are truth values")
     later = document.get("after", Fraction(0))
     if not isinstance(where, str | None) or not {count, later} <= set(range(MAX_INDUCTION)):
         raise Unreadable(f"line {place}: `where` is a condition, `induction` and `after` are small numbers")
     named = None if after is None else tuple(map(str, after))
-    region = tuple(cell(item, variable, place) for item, variable in zip(cells, variables, strict=True))
+    region = cells(document["set"], variables, place)
     rows = tuple(row(item, variables, place) for item in listed(document.get("rows", []), place))
     condition = None if where is None else syntax.expression(where)
     if condition is not None and syntax.has_draw(condition):
@@ -118,6 +118,12 @@ def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
     return SetNode(
         str(document.get("name", place)), region, named, first, walk, rows, condition, int(count), int(later)
     )
+
+
+def cells(document: Any, variables: list[Variable], place: int) -> Region:
+    if not isinstance(document, list) or len(document) != len(variables):
+        raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
+    return tuple(cell(item, variable, place) for item, variable in zip(document, variables, strict=True))
 
 
 def listed(document: Any, place: int) -> list[Any]:

@@ -13,6 +13,7 @@ from vernal_check.certificate import Header
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
 from vernal_check.rules import Fixpoints, Graph, SetNode, by_induction, decide
+from vernal_check.syntax import Node
 from vernal_check.system import System
 
 RESERVED_PROPERTY = "in_range"
@@ -52,9 +53,11 @@ def check(file: Path, task_file: Path | None = None) -> Accepted:
         raise Rejected("two sets have one name")
     text = written(head, loaded)
     system = System(loaded)
-    normal = Normal(syntax.expression(text), system.scope_of_constants())
+    claim = syntax.expression(text)
+    normal = Normal(claim if head.state is None else Node("!", (claim,)), system.scope_of_constants())
     graph = Graph(system, nodes, normal)
-    starts = graph.starts()
+    state = None if head.state is None else certificate.cells(head.state, loaded.variables, 1)
+    starts = graph.starts() if state is None else graph.start_at(state)
     inductions = [number for number, node in enumerate(nodes) if node.induction]
     if normal.is_branching and (inductions or any(node.walk for node in nodes)):
         raise Unreadable("sets that are followed show nothing of a formula with path quantifiers")
@@ -64,7 +67,8 @@ def check(file: Path, task_file: Path | None = None) -> Accepted:
         by_induction(graph, starts, inductions)
     else:
         decide(graph, starts)
-    return Accepted(text, len(nodes), trusted(head, loaded), not starts)
+    shown = text if state is None else f"!({text}) at {system.described(state)}"
+    return Accepted(shown, len(nodes), trusted(head, loaded), not starts)
 
 
 def written(head: Header, loaded: task.Task) -> str:

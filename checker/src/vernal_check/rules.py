@@ -94,6 +94,15 @@ class Graph:
             found.update(dict.fromkeys(covering))
         return list(found)
 
+    def start_at(self, state: Region) -> list[int]:
+        """The nodes that contain one initial state."""
+        if not self.system.is_initial(state):
+            raise Rejected(f"this is no initial state: {self.system.described(state)}", obligation=1)
+        covering = self.covering(placed(state), None)
+        if covering is None:
+            raise Rejected("no set contains the state", obligation=1)
+        return covering
+
     def covering(self, place: Place, named: Sequence[int] | None, depth: int = MAX_HALVINGS) -> list[int] | None:
         """Nodes whose union contains a place; None where there are none."""
         region = place.region

@@ -211,6 +211,23 @@ class System:
         for region in itertools.product(*parts):
             yield from self._restricted(placed(region))
 
+    def is_initial(self, state: Region) -> bool:
+        """Whether one state is an initial one, which is decided exactly."""
+        if any(isinstance(cell, tuple) and cell[0] != cell[1] for cell in state):
+            return False
+        for variable, cell in zip(self.task.variables, state, strict=True):
+            parts = list(self._starts(variable))
+            is_range = self.task.init[variable.name].op == "range"
+            inside = is_range and any(low <= cell[0] <= high for low, high in parts)  # type: ignore[misc, operator, index]
+            if not inside and cell not in parts:  # what is no rational number is enclosed, and no state is equal to it
+                return False
+        run = Run((), {})
+        try:
+            allowed = all(self.scope(run, placed(state)).truth(condition) for condition in self.task.where)
+        except curves.Undefined:
+            return False
+        return allowed and not run.forks  # no question was left open on the way
+
     def _restricted(self, place: Place) -> Iterator[Place]:
         """The parts of a place in which the constraints on initial states may be true."""
         if not self.task.where:

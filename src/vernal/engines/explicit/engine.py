@@ -36,6 +36,7 @@ from vernal.sets.finite.columns import NotFinite
 from vernal.sets.finite.size import is_enumerable
 from vernal.sets.finite.table import Numbers
 
+MAX_SHOWN = 10_000  # states that evidence lists, to show what no path does
 UNDEFINED = "an atom of the formula is undefined at reachable states, and the answer depends on it"
 NOT_REPLAYED = "a path was found on the graph but did not replay"
 NO_PATH = "the claim fails at a state, but no path was found that shows it"
@@ -184,6 +185,7 @@ class GraphQuestion:
             direction=self.graph.direction,
             assurance=Assurance.EXACT,
             excluded_by=f"all of the {self.graph.size:,} positions that can be reached were looked at",
+            cover=self._sets() if len(self.graph.rows) <= MAX_SHOWN else None,
             statistics=self.statistics,
         )
 
@@ -208,10 +210,10 @@ class GraphQuestion:
 
     def _cover(self) -> ProofCover | None:
         """Every state that was looked at, where somebody wants to know."""
-        if not self.budget.keeps_sets:
-            return None
-        system, columns = self.question.system, self.enumeration.columns
-        return of_states(system, map(columns.valuation, self.graph.rows.tolist()))
+        return self._sets() if self.budget.keeps_sets else None
+
+    def _sets(self) -> ProofCover:
+        return of_states(self.question.system, map(self.enumeration.columns.valuation, self.graph.rows.tolist()))
 
     def _open(self, reason: str) -> Open:
         return Open(engine=Explicit.name, reason=reason, statistics=self.statistics)
