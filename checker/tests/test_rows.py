@@ -107,7 +107,8 @@ def test_bounds_by_rows_contain_every_point(seed: int) -> None:
     """At each point of a grid that meets the rows a form is at most its bound."""
     draw = random.Random(seed)
     size = draw.choice([1, 2, 3])
-    ranges = {s: draw.choice([(Fraction(-2), Fraction(2)), (Fraction(-2), inf), (-inf, inf)]) for s in range(size)}
+    options: list[Any] = [(Fraction(-2), Fraction(2)), (Fraction(-2), inf), (-inf, inf)]
+    ranges = {s: draw.choice(options) for s in range(size)}
     number = [Fraction(n, 2) for n in range(-4, 5)]
     rows = [
         Exact(draw.choice(number), {s: draw.choice([n for n in number if n]) for s in range(size)})

@@ -75,6 +75,8 @@ class Form:
         raise NotImplementedError
 
     def minus(self, other: Form) -> Form:
+        if self.is_constant and other.is_constant:
+            return Exact(self.value - other.value)
         return self.plus(other.times(-ONE))
 
     def power(self, exponent: int, ranges: Ranges) -> Form:
@@ -114,6 +116,8 @@ class Exact(Form):
         return low, high
 
     def ends(self, ranges: Ranges) -> Interval:
+        if self.is_constant:
+            return self.const, self.const
         low, high = self.const + self.low, self.const + self.high
         endless = [False, False]
         for symbol, a in self.terms.items():
@@ -127,6 +131,8 @@ class Exact(Form):
     def plus(self, other: Form) -> Form:
         if not isinstance(other, Exact):
             return other.plus(self)
+        if self.is_constant and other.is_constant:
+            return Exact(self.const + other.const)
         terms = {**other.terms, **self.terms}
         for symbol in self.terms.keys() & other.terms.keys():
             terms[symbol] = self.terms[symbol] + other.terms[symbol]
@@ -135,8 +141,8 @@ class Exact(Form):
         return Exact(self.const + other.const, terms, self.low + other.low, self.high + other.high)
 
     def times(self, a: Fraction) -> Form:
-        if not a:
-            return Exact(ZERO)
+        if not a or self.is_constant:
+            return Exact(self.const * a)
         low, high = (self.low * a, self.high * a) if a > 0 else (self.high * a, self.low * a)
         return Exact(self.const * a, {symbol: a * b for symbol, b in self.terms.items()}, low, high)
 
@@ -167,8 +173,10 @@ class Exact(Form):
         return Exact(self.const, self.terms, self.low + low, self.high + high)
 
     def shortened(self, ranges: Ranges) -> Form:
+        if self.is_constant:
+            return self
         numbers = (self.const, self.low, self.high, *self.terms.values())
-        if self.is_constant or all(bits(a) <= MAX_BITS for a in numbers):
+        if all(bits(a) <= MAX_BITS for a in numbers):
             return self
         error, terms = ZERO, {}
         for symbol, a in self.terms.items():

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor, inf
 from typing import Any
 
@@ -217,8 +218,7 @@ class System:
             return False
         for variable, cell in zip(self.task.variables, state, strict=True):
             parts = list(self._starts(variable))
-            is_range = self.task.init[variable.name].op == "range"
-            inside = is_range and any(low <= cell[0] <= high for low, high in parts)  # type: ignore[misc, operator, index]
+            inside = self.task.init[variable.name].op == "range" and any(map(partial(contains, cell), parts))
             if not inside and cell not in parts:  # what is no rational number is enclosed, and no state is equal to it
                 return False
         run = Run((), {})
@@ -388,6 +388,11 @@ def kept_rows(run: Run, used: set[int]) -> tuple[Exact, ...]:
         left = [row for row in left if reached.isdisjoint(row.terms)]
         reached.update(*(row.terms for row in kept))
     return tuple({row.key: row for row in kept}.values())
+
+
+def contains(cell: Cell, part: Cell) -> bool:
+    """Whether a number is between the ends of an interval."""
+    return isinstance(cell, tuple) and isinstance(part, tuple) and part[0] <= cell[0] and cell[1] <= part[1]
 
 
 # Cells ----------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names
 from vernal.interpret.ends import PartialEnds
-from vernal.model.expr import Component, Expr
+from vernal.model.expr import Component
 from vernal.model.portable import STAYS, Portable
 
 if TYPE_CHECKING:
@@ -60,11 +60,9 @@ def components(model: Model) -> dict[str, Component]:
     return component_names(model)
 
 
-def of_states(model: Model, states: Iterable[Mapping[Expr, Sequence[Fraction]]]) -> ProofCover:
-    """A cover by single states."""
-    places = list(components(model).values())
-    made = (tuple((state[var][i], state[var][i]) for var, i in places) for state in states)
-    return ProofCover(tuple(map(ProofSet, made)), model)
+def of_states(model: Model, states: Iterable[tuple[tuple[Fraction, Fraction], ...]]) -> ProofCover:
+    """A cover by single states, each component of which is given as both ends."""
+    return ProofCover(tuple(map(ProofSet, states)), model)
 
 
 def of_boxes(model: Model, boxes: Iterable[Box]) -> ProofCover | None:

@@ -22,10 +22,28 @@ def cover_lines(cover: ProofCover, model: Model) -> Iterator[Any]:
     sorts = [var.sort for var, _ in components(model).values()]
     levels = [one.level for one in cover.sets if one.level is not None]
     names = _named(cover.sets, sorts) if levels else []
+    known = dict[tuple[int, int], Any]()  # cells by the object that they are, since many states share theirs
     for number, one in enumerate(cover.sets):
+        if _is_state(one):
+            yield [
+                _known(known, place, ends, sort) for place, (ends, sort) in enumerate(zip(one.ends, sorts, strict=True))
+            ]
+            continue
         after = [] if one.level is None else _leads_to(cover.sets, names, min(one.level + 1, max(levels)))
         for place, ends in enumerate(_discrete(one.ends, sorts)):
             yield _set(one, ends, sorts, None if one.level is None else (names[number][place], after))
+
+
+def _is_state(one: ProofSet) -> bool:
+    plain = one.where is None and one.level is None and not (one.rows or one.is_followed or one.induction)
+    return plain and all(low is high is not None for low, high in one.ends)
+
+
+def _known(known: dict[tuple[int, int], Any], place: int, ends: PartialEnds, sort: Sort) -> Any:
+    key = (id(ends), place)
+    if key not in known:
+        known[key] = _cell(ends, sort)
+    return known[key]
 
 
 def _leads_to(sets: Sequence[ProofSet], names: Sequence[list[str]], level: int) -> list[str]:

@@ -22,7 +22,7 @@ from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
 from vernal.engines.refusals import in_steps
 from vernal.evidence.candidates import witnessed
-from vernal.evidence.cover import ProofCover, of_states
+from vernal.evidence.cover import ProofCover, components, of_states
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
@@ -213,7 +213,8 @@ class GraphQuestion:
         return self._sets() if self.budget.keeps_sets else None
 
     def _sets(self) -> ProofCover:
-        return of_states(self.question.system, map(self.enumeration.columns.valuation, self.graph.rows.tolist()))
+        model = self.question.system
+        return of_states(model, self.enumeration.columns.points(list(components(model).values()), self.graph.rows))
 
     def _open(self, reason: str) -> Open:
         return Open(engine=Explicit.name, reason=reason, statistics=self.statistics)
