@@ -118,6 +118,18 @@ def test_a_memory_starts_where_the_task_says(tmp_path: Path) -> None:
         checked(file, tmp_path / "burning.toml")
 
 
+def test_a_report_shows_the_sets_as_a_graph(tmp_path: Path) -> None:
+    result = vn.check(vn.load(SYSTEMS / "counter.toml"), "G (n <= 9)", engine="explicit", certificate=True)
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "10 sets that show the claim; vernal-check accepts it." in page
+    assert (
+        '<tr id="c0-0"><td>2</td><td>n = 0</td><td><a href="#c0-9">11</a></td><td><a href="#c0-1">3</a></td></tr>'
+        in page
+    )
+    assert "point at a set" in page
+
+
 def test_every_line_is_of_the_schema(tmp_path: Path) -> None:
     task = written(tmp_path, HALVING)
     file = certified(task, "G[0,3] (x <= 2)", tmp_path, engine="explicit")

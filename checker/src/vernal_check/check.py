@@ -27,6 +27,7 @@ class Accepted:
     sets: int
     trusted: str
     vacuous: bool
+    steps: tuple[tuple[str, str], ...] = ()  # from which set to which, by their names, where that was asked
 
     def __str__(self) -> str:
         vacuous = "  vacuous: there is no initial state" if self.vacuous else ""
@@ -68,7 +69,7 @@ def check(file: Path, task_file: Path | None = None) -> Accepted:
     else:
         decide(graph, starts)
     shown = text if state is None else f"!({text}) at {system.described(state)}"
-    return Accepted(shown, len(nodes), trusted(head, loaded), not starts)
+    return Accepted(shown, len(nodes), trusted(head, loaded), not starts, graph.edges())
 
 
 def written(head: Header, loaded: task.Task) -> str:

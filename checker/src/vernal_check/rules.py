@@ -232,6 +232,13 @@ class Graph:
             return Step(forks, case.truths, None)
         return Step(forks, case.truths, tuple(self.covering(case.after, named) or ()))
 
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """The steps that were found, by the names of their nodes."""
+        found = {
+            (number, to) for (number, _), steps in self.known.items() for step in steps for to in step.targets or ()
+        }
+        return tuple((self.nodes[number].name, self.nodes[to].name) for number, to in sorted(found))
+
     def truths(self, number: int, asked: Atoms) -> list[Case]:
         """What is true at a node, without its steps."""
         if (number, asked) not in self.seen:

@@ -19,10 +19,10 @@ from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.kinds import Tree
 from vernal.evidence.recheck_paths import path_words
 from vernal.evidence.result import Result
+from vernal.formats.certificate_check import judged
 from vernal.formats.jani.planning_task import open_jani
 from vernal.formats.loading import is_planning_model, load
 from vernal.formats.networks import is_file, read_bytes
-from vernal.formats.sub_certificates import judged
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.printing import text
