@@ -23,10 +23,12 @@ from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.inquiry import glance, is_closed, refuted_by, search_for
-from vernal.sets.core.open_boxes import joined
+from vernal.sets.core.open_boxes import Domains, joined
 
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
+FEW_AT_ZERO = 16  # boxes left at zero, which may be large: a bound of zero need not be a margin of zero ...
+TRIALS_AT_ZERO = ((0.2, 128), (1.0, 2048))  # ... so in turn: seconds of exact arithmetic, and parts that are cut
 
 
 def not_asked(question: Question) -> str | None:
@@ -132,9 +134,29 @@ class BranchAndBound:
         return None
 
     def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
+        """Boxes at zero are asked about in exact arithmetic; a few are cut in between, on trial."""
+        asked = self._at_zero(search)
+        for seconds, boxes in TRIALS_AT_ZERO if 0 < len(asked) <= FEW_AT_ZERO else ():
+            settled = self._for_a_while(question, search, asked, budget, seconds)
+            if not isinstance(settled, Open):
+                return settled or outcome(search, 0)
+            search.cut_at_zero(boxes)
+            search.run()
+            asked = asked.rows(asked.around(self._at_zero(search)))
+        settled = ZeroBoxes(question, search, budget, self.name).settle(asked) if len(asked) else None
+        return settled or outcome(search, 0)
+
+    def _at_zero(self, search: BoxSearch) -> Domains:
+        """The boxes that exact arithmetic has to be asked about."""
         tally = search.tally
-        if tally.left and not tally.traces:
-            settled = ZeroBoxes(question, search, budget, self.name).settle(joined(tally.left))
-            if settled is not None:
-                return settled
-        return outcome(search, 0)
+        return joined(tally.left) if tally.left and not tally.traces else search.frame.enter().rows(slice(0))
+
+    def _for_a_while(
+        self, question: Question, search: BoxSearch, asked: Domains, budget: Budget, seconds: float
+    ) -> Known | None:
+        """What exact arithmetic finds in some boxes in so many seconds; None if there is nothing to find."""
+        try:
+            return ZeroBoxes(question, search, budget.part(1.0, seconds), self.name).settle(asked)
+        except Stopped as stop:
+            budget.check()
+            return self._open(stop.reason)

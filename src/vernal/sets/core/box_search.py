@@ -36,7 +36,7 @@ FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
 BATCH_SECONDS = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
 CHEAP_BOXES = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 MIN_WIDTH_SHARE = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
-MAX_CUTS_AT_ZERO = 10
+MAX_CUTS_AT_ZERO = 10  # of a box of which only a part of what is open is at zero
 FLAT_SLOPE_SHARE = 0.05  # the share of the steepest slope that a column without any counts with
 MANY_BOXES, FINE = 50_000, 2.0**-6  # from so many boxes on, those of such relative widths may be too fine
 SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
@@ -114,6 +114,7 @@ class BoxSearch:
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
         self._ended = 0  # questions whose boxes were dropped
+        self._cuts_at_zero = 0  # how many boxes at zero may still be cut, though nothing says that it helps
         self._began, self._moved_for = time.monotonic(), 0.0
         self._clock = pace_clock()
 
@@ -138,6 +139,12 @@ class BoxSearch:
     def left_of(self, question: int) -> int:
         """How many boxes of a question are left to exact arithmetic."""
         return sum(int((self.frame.question(part) == question).sum()) for part in self.tally.left)
+
+    def cut_at_zero(self, boxes: int) -> None:
+        """Take back the boxes that are left to exact arithmetic, and cut so many at zero before any is left again."""
+        self._cuts_at_zero = boxes
+        self.stack += self.tally.left
+        self.tally.left = []
 
     def answered(self) -> list[int]:
         """The questions that are refuted, or have no box that is open or left to exact arithmetic."""
@@ -277,10 +284,10 @@ class BoxSearch:
             self._moved_for += time.monotonic() - began
 
     def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
-        """The boxes that cutting will not close, since only a margin of zero keeps them open.
+        """The boxes that cutting may not close, since only a margin of zero keeps them open.
 
         That is so where every open leaf is at zero. Where others are not, one of them may exclude the box once it is
-        smaller; but not for ever.
+        smaller; but not for ever. A bound of zero need not be a margin of zero: some are cut on trial (`cut_at_zero`).
         """
         boxes = self.tally.bounded[self.frame.question(rest)]
         near = np.array([closeness for _, closeness in AT_ZERO])
@@ -289,7 +296,13 @@ class BoxSearch:
         touching = rest.bound >= least
         rest = replace(rest, cuts_at_zero=rest.cuts_at_zero + touching)
         hopeless = ((low >= least[:, None]) | ~asked).all(axis=1) | (rest.cuts_at_zero > MAX_CUTS_AT_ZERO)
-        return rest, (touching & hopeless) | self._too_fine(rest, boxes, asked)
+        return rest, self._beyond_trial(touching & hopeless) | self._too_fine(rest, boxes, asked)
+
+    def _beyond_trial(self, at_zero: Mask) -> Mask:
+        """Of some boxes at zero those that are left to exact arithmetic, since enough have been cut all the same."""
+        tried = at_zero & (np.cumsum(at_zero) <= self._cuts_at_zero)
+        self._cuts_at_zero -= int(np.count_nonzero(tried))
+        return at_zero & ~tried
 
     def _too_fine(self, rest: Domains, boxes: Indices, asked: Mask) -> Mask:
         """Boxes that only conditions without a margin keep open, however small they are."""

@@ -189,6 +189,12 @@ class Domains:
         """The same with other ends."""
         return replace(self, lower=lower, upper=upper)
 
+    def around(self, parts: Domains) -> Mask:
+        """(boxes,): those that have some of these parts inside."""
+        inside = self.origin[:, None] == parts.origin
+        inside &= (self.lower[:, None] <= parts.lower).all(axis=2) & (parts.upper <= self.upper[:, None]).all(axis=2)
+        return any_along(inside)
+
     def with_bound(self, bound: Floats) -> Domains:
         """The same boxes with bounds; one that was better stays, since it was true of the whole."""
         return replace(self, bound=np.maximum(self.bound, bound))
