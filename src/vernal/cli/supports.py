@@ -61,15 +61,15 @@ def capabilities() -> dict[str, list[str]]:
     from onnx.defs import onnx_opset_version
 
     from vernal.formats.networks import READERS
-    from vernal.formats.onnx.ops import OPERATORS
+    from vernal.formats.onnx.ops import OPERATORS, REASONS
     from vernal.formats.onnx.reader import OLDEST_OPSET
     from vernal.formats.vnnlib.reader import VERSIONS
 
-    unread = {"Softmax", "LogSoftmax"}  # read before an argmax only, which a query has not
     return {
         "onnx-opset-versions": [str(OLDEST_OPSET), str(onnx_opset_version())],
         "onnx-element-types": ["real"],
-        "onnx-operators": sorted(set(OPERATORS) - unread),
+        "onnx-operators": sorted(OPERATORS),
+        "onnx-operators-refused": [f"{name}: {reason}" for name, reason in sorted(REASONS.items())],
         "vnnlib-versions": list(VERSIONS),
         "hidden-node-theories": ["NH"],
         "multiple-input-output-theories": ["SIO"],

@@ -24,6 +24,7 @@ from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.inquiry import glance, is_closed, refuted_by, search_for
 from vernal.sets.core.open_boxes import Domains, joined
+from vernal.sets.core.race import Race
 
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
@@ -106,31 +107,33 @@ class BranchAndBound:
         first = glance(question, clauses, budget)
         if first is not None and is_closed(first, clauses):
             return AT_A_GLANCE
-        search = search_for([question], [clauses], budget, first=first)
+        race = search_for([question], [clauses], budget, first=first)
         try:
-            early = self._search(question, search, budget)
-            return early or self._known(question, search, budget)
+            early = self._search(question, race, budget)
+            return early or self._known(question, race.search_of(), budget)
         except Stopped as stop:
+            search = race.search_of()
             return self._open(stop.reason, search.tally.statistics(), so_far(search))
 
     def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, margin: float | None = None) -> Open:
         return Open(engine=self.name, reason=reason, statistics=statistics, margin=margin)
 
-    def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Proof | Counterexample | None:
-        """Work the search off; in its pauses simulated states are bred, which find some that no bound points at.
+    def _search(self, question: Question, race: Race, budget: Budget) -> Proof | Counterexample | None:
+        """Work a search off; in its pauses simulated states are bred, which find some that no bound points at.
 
         In the first one exact polynomials are asked about the whole: an equation that holds leaves every box open.
         """
         for number, seconds in enumerate(PAUSES):
-            if search.run(seconds):
+            if race.run(seconds):
                 return None
+            search = race.search_of()
             if not number and ZeroBoxes(question, search, budget, self.name).are_excluded(search.frame.whole):
                 return _by_polynomials(search)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
             known = within(self.breeding, question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
-        search.run()
+        race.run()
         return None
 
     def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
