@@ -12,7 +12,7 @@ arithmetic and cutting take turns, first for a moment and for a few boxes, until
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.initial import Box
+from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.open_boxes import Domains, whole_boxes
