@@ -20,9 +20,9 @@ from vernal.formats.onnx.ops import OPERATORS
 from vernal.formats.onnx.trees import TREES
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.interpret.linear.bounds import bounds
-from vernal.interpret.value_sets import Range
+from vernal.interpret.value_sets import Range, Value
 from vernal.model.agent import make_agent, output_var
-from vernal.model.expr import Add, Affine, Const, Gather, LeakyRelu, Mul
+from vernal.model.expr import Add, Affine, Const, Expr, Gather, LeakyRelu, Mul
 from vernal.model.graph import order
 
 RANDOM = np.random.default_rng(3)
@@ -339,7 +339,7 @@ def test_attention_is_read(tmp_path: Path) -> None:
     network, xs = read_network(path), points(6)
     assert compute(network, xs) == pytest.approx(reference(path, xs), abs=1e-5)
     centre = np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.2])
-    box = {network.inputs: Range((centre - 0.05)[None], (centre + 0.05)[None])}
+    box: dict[Expr, Value] = {network.inputs: Range((centre - 0.05)[None], (centre + 0.05)[None])}
     (found,) = bounds([network.output], box)
     inside = compute(network, np.random.default_rng(1).uniform(centre - 0.05, centre + 0.05, (500, 6)))
     assert (inside >= found.lower[0]).all()

@@ -287,7 +287,7 @@ class Rows:
             self._add_at(node.args[0], to, L if places is None else L[..., places])
 
     def _add_at(self, node: Expr, to: Array, L: Array) -> None:
-        """Coefficients for some components of a node, added where they are: of a window of an image all else is zero."""
+        """Coefficients for some components of a node, added there: of a window of an image all else is zero."""
         known = self.under_way.get(node)
         if known is None:
             made = self.backend.zeros((*L.shape[:2], node.size))

@@ -42,7 +42,7 @@ class Drained:
         return self.share < CLEARLY * other.share
 
 
-class Finished(Protocol):
+class TrialSearch(Protocol):
     """The search that is finished by neurons: what a trial needs of it."""
 
     def hardest(self, boxes: int) -> Domains:
@@ -70,7 +70,7 @@ class Finishing:
         """Whether it is time for a trial."""
         return spent >= self._next
 
-    def try_both(self, search: Finished, spent: float) -> None:
+    def try_both(self, search: TrialSearch, spent: float) -> None:
         """Work off the same boxes in both ways; those with the fewest open neurons, since neurons pay there first."""
         self._next = 2.0 * spent
         sample = search.hardest(MAX_SAMPLE)
