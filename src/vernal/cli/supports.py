@@ -25,6 +25,9 @@ def supports(
     onnx_opset_versions: Annotated[bool, _flag("onnx-opset-versions", "Oldest and newest ONNX operator set.")] = False,
     onnx_element_types: Annotated[bool, _flag("onnx-element-types", "Element types of tensors.")] = False,
     onnx_operators: Annotated[bool, _flag("onnx-operators", "ONNX operators.")] = False,
+    onnx_operators_refused: Annotated[
+        bool, _flag("onnx-operators-refused", "ONNX operators that are not read, and why (no word of the standard).")
+    ] = False,
     vnnlib_versions: Annotated[bool, _flag("vnnlib-versions", "Oldest and newest version of VNN-LIB.")] = False,
     hidden_node_theories: Annotated[bool, _flag("hidden-node-theories", "Hidden nodes.")] = False,
     multiple_input_output_theories: Annotated[

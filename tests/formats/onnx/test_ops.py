@@ -356,7 +356,7 @@ def test_argmax_is_refused_with_advice(tmp_path: Path) -> None:
 # What does not fit ----------------------------------------------------------------------------------------------------
 
 WRONG = [
-    (Case("Hardmax"), UnsupportedOperator, r"'it' uses Hardmax.*supported: Abs, Add"),
+    (Case("Det"), UnsupportedOperator, r"'it' uses Det.*supported: Abs, Add"),
     (Case("Einsum", 12, more=("x",), attributes={"equation": "bi,bj->ij"}), UnsupportedOperator, "matrix product"),
     (Case("Einsum", 12, tensors={"W": f32(3, 2)}, more=("W",), attributes={"equation": "bi,ij->b"}),
      UnsupportedOperator, "sums weights"),

@@ -9,7 +9,6 @@ rigorously like every other, those of all boxes together (`interpret/linear/tune
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from vernal.interpret.linear.bounds import Linear, LinearBounds
 from vernal.interpret.linear.tuned_bounds import Tuning
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.model.expr import Expr
+from vernal.model.lazy import cached_property
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers, for_all
 from vernal.sets.core.open_boxes import DomainFrame, Domains
