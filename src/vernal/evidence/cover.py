@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vernal.evidence.invariant import Invariant, StateSet
-from vernal.evidence.invariant_file import component_names
-from vernal.interpret.ends import PartialEnds
-from vernal.model.expr import Component
 from vernal.model.portable import STAYS, Portable
 
 if TYPE_CHECKING:
+    from vernal.interpret.ends import PartialEnds
     from vernal.logic.task import Task
+    from vernal.model.expr import Component
     from vernal.model.initial import Box
     from vernal.model.system import Model
 
 NO_FILE = "vernal-check reads the task from its file, and this one was made in Python"
 WORLD = "world:"
 OTHER_FILE = "vernal-check does not read {} yet"
-Row = tuple[tuple[Fraction, ...], Fraction]  # coefficients of the components, and what their sum is at most
+RowBound = tuple[tuple[Fraction, ...], Fraction]  # coefficients of the components, and what their sum is at most
 ANY: PartialEnds = (None, None)
 
 
@@ -39,7 +38,7 @@ class ProofSet(Portable):
     """
 
     ends: tuple[PartialEnds, ...]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RowBound, ...] = ()
     where: str | None = None
     is_followed: bool = False  # whether paths are followed from it, and not from set to set
     induction: int = 0  # so many positions that keep the claim are followed by one that does, from here
@@ -57,6 +56,8 @@ class ProofCover(Portable):
 
 def components(model: Model) -> dict[str, Component]:
     """What a state is made of, in the order of certificates: variables, then what each agent remembers."""
+    from vernal.evidence.invariant_file import component_names  # late: it loads numpy
+
     return component_names(model)
 
 
@@ -118,7 +119,8 @@ def _is_finite(component: Component) -> bool:
 
 def _of_set(one: StateSet, order: Sequence[str], known: Mapping[str, Component]) -> ProofSet:
     """A set of an invariant: its ends where a row bounds one component, and its other rows."""
-    ends, rows = dict[str, PartialEnds](), list[Row]()
+    ends: dict[str, PartialEnds] = {}
+    rows: list[RowBound] = []
     for row, low, high in one.limits():
         named = [order[place] for place, a in enumerate(row) if a]
         if len(named) == 1:

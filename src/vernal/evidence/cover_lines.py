@@ -14,7 +14,7 @@ from vernal.model.sorts import BOOL, Kind, Sort
 from vernal.model.system import Model
 
 MAX_EXPANDED = 100_000  # sets that one with several discrete values is written as
-Cells = tuple[PartialEnds, ...]
+SetCells = tuple[PartialEnds, ...]
 
 
 def cover_lines(cover: ProofCover, model: Model) -> Iterator[Any]:
@@ -50,7 +50,7 @@ def _leads_to(sets: Sequence[ProofSet], names: Sequence[list[str]], level: int) 
     return [name for one, made in zip(sets, names, strict=True) if one.level == level for name in made]
 
 
-def _set(one: ProofSet, cells: Cells, sorts: list[Sort], named: tuple[str, list[str]] | None) -> Any:
+def _set(one: ProofSet, cells: SetCells, sorts: list[Sort], named: tuple[str, list[str]] | None) -> Any:
     """A set as a line: its cells, or an object with more."""
     written = [_cell(ends, sort) for ends, sort in zip(cells, sorts, strict=True)]
     more: dict[str, Any] = {} if named is None else {"name": named[0], "to": named[1], "first": one.level == 0}
@@ -73,7 +73,7 @@ def _named(sets: Sequence[ProofSet], sorts: list[Sort]) -> list[list[str]]:
     return [[str(next(numbers)) for _ in _discrete(one.ends, sorts)] for one in sets]
 
 
-def _discrete(cells: Cells, sorts: list[Sort]) -> Iterator[Cells]:
+def _discrete(cells: SetCells, sorts: list[Sort]) -> Iterator[SetCells]:
     """A set with several discrete values, as a set for each."""
     options = [_values(ends, sort) if sort.is_discrete else [ends] for ends, sort in zip(cells, sorts, strict=True)]
     yield from islice(product(*options), MAX_EXPANDED)

@@ -17,13 +17,11 @@ from vernal.evidence.cover_lines import cover_lines
 from vernal.evidence.document_head import head
 from vernal.evidence.result import HOLDS, Result
 from vernal.formats.task.shelf import Shelf
-from vernal.interpret.ends import PartialEnds
 from vernal.logic.task import Task
 from vernal.run.output import write_text
 
 VERSION, SEMANTICS = 1, "steps-1"
 MAX_EXPANDED = 100_000  # sets that one with several discrete values is written as
-Cells = tuple[PartialEnds, ...]
 NOT_HELD = "there is no certificate of {}: it is {}"
 
 

@@ -40,7 +40,8 @@ def certificate_part(result: Result, place: int) -> str:
     parts = ["<h3>The certificate</h3>", f'<p class="note">{escape(_summary(said, len(sets)))}</p>']
     if 1 < len(sets) <= MAX_DRAWN and 0 < len(steps) <= MAX_ARROWS:
         nodes = tuple(GraphNode((name,), text, None, False) for name, text in zip(names, words, strict=True))
-        parts.append(f"<figure>{svg(DrawnGraph('', nodes, dict.fromkeys(steps, ('',))))}</figure>")
+        drawn = DrawnGraph("", nodes, dict.fromkeys(steps, ("",)), HINT)
+        parts.append(f"<figure>{svg(drawn)}</figure>")
     listed = _table(names[:MAX_LISTED], words[:MAX_LISTED], steps, f"c{place}")
     return "\n".join([*parts, folded(listed, len(sets), f"Its sets in numbers, {len(sets):,}")])
 
