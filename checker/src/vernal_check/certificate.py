@@ -12,7 +12,7 @@ from typing import Any
 
 from vernal_check import syntax
 from vernal_check.errors import Unreadable
-from vernal_check.rules import SetNode
+from vernal_check.graph import SetNode
 from vernal_check.system import Cell, Region, Row
 from vernal_check.task import Variable
 

@@ -12,7 +12,8 @@ from vernal_check import certificate, syntax, task
 from vernal_check.certificate import Header
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
-from vernal_check.rules import Fixpoints, Graph, SetNode, by_induction, decide
+from vernal_check.graph import Graph, SetNode
+from vernal_check.rules import Fixpoints, by_induction, decide
 from vernal_check.syntax import Node
 from vernal_check.system import System
 
