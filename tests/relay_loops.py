@@ -75,4 +75,4 @@ def most_reached(system: System, steps: int) -> Floats:
         most = np.maximum(most, np.abs(states).max(axis=0))
         if not (np.abs(states) < 1e9).all():
             break
-    return most
+    return np.asarray(most)

@@ -22,7 +22,7 @@ from vernal.sets.cells.claim_rows import margins
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
 from vernal.sets.cells.region_forms import RegionCase, RegionForms
-from vernal.sets.cells.relays import Line
+from vernal.sets.cells.relays import RelayLine
 from vernal.sets.cells.templates import turning_planes
 from vernal.solvers.growing_program import GrowingProgram
 
@@ -92,7 +92,7 @@ class Admissible:
         centre: Floats,
         share: float,
         kept: float = 1.0,
-        line: Line | None = None,
+        line: RelayLine | None = None,
     ) -> None:
         self.dynamics: WatchedLoop = images.dynamics
         self.images, self.start, self.region, self.centre, self.share = images, start, region, centre, share

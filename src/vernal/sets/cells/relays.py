@@ -27,16 +27,18 @@ from vernal.sets.cells.region_forms import RegionForms
 
 NAME = "rows of the claim pulled back, with lines for relays"
 BANDS = tuple(1.05 * 1.15**step for step in range(14))  # of the most that runs meet: bands in which y might stay
-GAIN = 2.0  # over the width of a band: the slope of the line, with which it differs from the relay by at most a jump
-FULL = 0.97  # of a band that may be used, so that something is left to what is not a line
-ROUNDS = 3  # in which what is no line is bounded over the region that it leads to
+LINE_GAIN = (
+    2.0  # over the width of a band: the slope of the line, with which it differs from the relay by at most a jump
+)
+BAND_SHARE = 0.97  # of a band that may be used, so that something is left to what is not a line
+REGION_ROUNDS = 3  # in which what is no line is bounded over the region that it leads to
 MAX_POWER = 2000  # steps over which disturbances are summed
 FORGOTTEN = 1e-9  # of the first disturbance: later ones are no longer counted
 REGION_ROOM = 1.1  # times what disturbances and starts reach
 
 
 @dataclass(frozen=True)
-class Line:
+class RelayLine:
     """A loop x' = slopes x + offset with a disturbance, and the bands in which it stands for the relays."""
 
     slopes: Floats
@@ -76,20 +78,21 @@ class Relays:
         rows, constants, jumps = zip(*found, strict=True)
         return cls(slopes.mean(axis=0), rest.mean(axis=0), np.array(rows), np.array(constants), np.array(jumps), spread)
 
-    def line(self, bands: Floats, points: Floats, start: TemplateSets) -> Line | None:
+    def line(self, bands: Floats, points: Floats, start: TemplateSets) -> RelayLine | None:
         """The line over these bands; None where it is not stable, or disturbances drive a relay out of its band."""
-        gains, n = GAIN / bands, len(self.slopes)
+        gains, n = LINE_GAIN / bands, len(self.slopes)
         slopes = self.slopes + self.jumps.T @ (gains[:, None] * self.rows)
         if not np.isfinite(slopes).all() or np.abs(np.linalg.eigvals(slopes)).max() >= 1:
             return None
-        centre = np.linalg.solve(np.eye(n) - slopes, self.offset + (gains * self.constants) @ self.jumps)
+        pushed = self.offset + (gains * self.constants) @ self.jumps
+        centre: Floats = np.asarray(np.linalg.solve(np.eye(n) - slopes, pushed), dtype=np.float64)
         count, driven = len(bands), self._driven(slopes, np.vstack([self.rows, np.eye(n)]))
-        if not (driven[:count] + np.abs(self.rows @ centre + self.constants) <= FULL * bands).all():
+        if not (driven[:count] + np.abs(self.rows @ centre + self.constants) <= BAND_SHARE * bands).all():
             return None
         seen = np.vstack([points, *start.ranges()])
         reach = REGION_ROOM * np.maximum(driven[count:], np.abs(seen - centre).max(axis=0))
         ends = np.concatenate([bands - self.constants, bands + self.constants])
-        return Line(slopes, np.vstack([self.rows, -self.rows]), ends, _box(centre, reach, start), centre)
+        return RelayLine(slopes, np.vstack([self.rows, -self.rows]), ends, _box(centre, reach, start), centre)
 
     def _driven(self, slopes: Floats, rows: Floats) -> Floats:
         """How far disturbances of at most a jump drive each row."""
@@ -103,7 +106,7 @@ class Relays:
         return total
 
 
-def lines(images: Images, region: TemplateSets, points: Floats, start: TemplateSets) -> Iterator[Line]:
+def lines(images: Images, region: TemplateSets, points: Floats, start: TemplateSets) -> Iterator[RelayLine]:
     """Lines for the relays of a loop, in wider and wider bands; the region of each is found with what it reaches."""
     first = Relays.of(RegionForms(images, region)) if len(points) else None
     if first is None:
@@ -113,7 +116,7 @@ def lines(images: Images, region: TemplateSets, points: Floats, start: TemplateS
         images.tick()
         relays: Relays | None = first
         line = None
-        for _ in range(ROUNDS):
+        for _ in range(REGION_ROUNDS):
             line = None if relays is None or len(relays.rows) != len(met) else relays.line(share * met, points, start)
             if line is None:
                 break
@@ -136,9 +139,9 @@ def _side(value: Value, index: NDArray[np.intp]) -> NDArray[np.bool_]:
     """In which parts a decision has its second outcome."""
     match value:
         case Truth(must, _):
-            return np.asarray(must, bool)[index]
+            return np.asarray(np.asarray(must, bool)[index])
         case Finite(mask, _):
-            return np.asarray(mask, bool)[index, -1]
+            return np.asarray(np.asarray(mask, bool)[index, -1])
     return np.zeros(len(index), bool)
 
 
