@@ -8,6 +8,7 @@ choice of its own.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,6 +26,7 @@ from vernal.model.initial import Start
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, Init, System, Variable
 from vernal.model.tick import Tick, idle
+from vernal.reduce.operators import conjuncts
 
 POLICY, EDGE, STUCK = "policy", "edge", "stuck"
 
@@ -140,7 +142,19 @@ def applicable(outcomes: Sequence[Outcome], policy: PolicyInterface) -> dict[str
 
 def possible(outcomes: Sequence[Outcome]) -> Expr:
     """That one of these outcomes exists."""
-    return build.disj(*dict.fromkeys(outcome.guard for outcome in outcomes))
+    return build.disj(*_weakest([outcome.guard for outcome in outcomes]))
+
+
+def _weakest(guards: Sequence[Expr]) -> list[Expr]:
+    """The conditions without those that say what another one does, and more: a move that fails costs something."""
+    parts = {guard: frozenset(conjuncts(guard)) for guard in guards}
+    kept: dict[Expr, list[frozenset[Expr]]] = defaultdict(list)  # by one of the parts
+    found = set()
+    for guard, own in sorted(parts.items(), key=lambda entry: len(entry[1])):
+        if not any(other <= own for part in own for other in kept[part]):
+            found.add(guard)
+            kept[next(iter(conjuncts(guard)), guard)].append(own)
+    return [guard for guard in parts if guard in found]
 
 
 # The system -----------------------------------------------------------------------------------------------------------
