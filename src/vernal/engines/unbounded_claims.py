@@ -100,7 +100,7 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
 
 
 def rows_to_pull_back(system: System) -> float:
-    """How much of a glance invariants have: of an affine loop rows decide most, and of many components there are many."""
+    """How much of a glance invariants have: of an affine loop rows of the claim decide most, and there may be many."""
     moves = [*system.step.next_state, *system.step.next_memory]
     if nonlinear_node(moves) is not None or any(map(branches, order(moves))):
         return KEPT_GLANCE

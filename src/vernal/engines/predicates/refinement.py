@@ -99,7 +99,7 @@ class Refinement:
         return self._new(found)
 
     def in_what_is_unsafe(self) -> list[Expr]:
-        """The comparisons of single variables that the policy sees in what is unsafe: one by one, each costs a round."""
+        """The comparisons in what is unsafe of single variables that the policy sees: singly, each costs a round."""
         judge = self.model.judge
         asked = [judge.compiled(condition).mentioned for way in self.model.unsafe for condition in way.conditions]
         atoms = np.unique(np.concatenate([np.zeros(0, np.int64), *asked])).tolist()
