@@ -1,4 +1,4 @@
-"""What `auto` takes where one engine alone decides: `python -m benchmarks.auto_ratio [--quick] [--cap S] [--only TEXT]`.
+"""What `auto` takes where one engine alone decides: `python -m benchmarks.auto_ratio [--quick] [--cap S] [--only TEXT]`
 
 Every engine that takes a question is asked alone, then `auto` with ten times the time of the fastest. Counted are the
 questions for which the fastest takes at least a second: how many `auto` decides within three times and within ten times

@@ -44,7 +44,7 @@ MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement
 MAX_CELLS_WITH_UNSAFE = 60  # abstract states that are explored where an unsafe one will be refined away
 MAX_CELLS_UNDIVIDED = 1000  # the same where none is unsafe so far; four times as many whenever it was met
-MAX_FOLLOWED_FIRST = 2000  # concrete states along abstract ones that will be divided; four times as many every round
+MAX_FOLLOWED_FIRST = 2000  # concrete states, from no predicates, while cells are coarse; every round four times as many
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
 
 
@@ -120,7 +120,7 @@ class Rounds:
         self.predicates = [*question.predicates, *(self.model.kept if options.refine and options.follow else ())]
         self.rounds = 0
         self.undivided = float(MAX_CELLS_UNDIVIDED)
-        self.most_followed = MAX_FOLLOWED_FIRST if options.refine else MAX_STATES
+        self.most_followed = MAX_STATES if question.predicates or not options.refine else MAX_FOLLOWED_FIRST
         self.outcomes = StartOutcomes(0)
         self.statistics: dict[str, int | float | str] = {}
 
