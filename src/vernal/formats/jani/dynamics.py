@@ -22,8 +22,9 @@ from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.model import build
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import And, Const, Expr
+from vernal.model.graph import variables
 from vernal.model.initial import Start
-from vernal.model.sorts import INT
+from vernal.model.sorts import REAL
 from vernal.model.system import Agent, Init, System, Variable
 from vernal.model.tick import Tick, idle
 from vernal.reduce.operators import conjuncts
@@ -49,10 +50,10 @@ def inside_ranges(model: PlanningModel, tick: Tick = idle) -> Moves:
 class _Ranges:
     """The ranges of all variables; it counts what may lead out of them."""
 
-    def __init__(self, variables: Sequence[Variable], tick: Tick) -> None:
-        self.variables = {one.name: one for one in variables}
-        self.ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in variables if v.sort == INT}
-        self.starts: dict[Expr, Start] = {v.var: whole_range(v) for v in variables}
+    def __init__(self, state: Sequence[Variable], tick: Tick) -> None:
+        self.variables = {one.name: one for one in state}
+        self.ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in state if v.sort.is_number}
+        self.starts: dict[Expr, Start] = {v.var: whole_range(v) for v in state}
         self.tick = tick
         self.leaving = 0
 
@@ -73,13 +74,15 @@ class _Ranges:
         conditions = self._staying(guard, updates)
         if conditions:
             outside = [known, guard, build.negate(build.conj(*conditions))]
-            self.leaving += has_state(outside, self.starts, self.tick)
+            self.leaving += any(var.sort == REAL for var in variables(outside)) or has_state(
+                outside, self.starts, self.tick
+            )
         return build.conj(guard, *conditions)
 
     def _staying(self, guard: Expr, updates: Updates) -> list[Expr]:
         """The conditions under which all assigned values are inside their ranges, where that is not certain."""
         named = [(self.variables[name], value) for name, value in updates.items()]
-        assigned = [(variable, value) for variable, value in named if variable.sort == INT]
+        assigned = [(variable, value) for variable, value in named if variable.sort.is_number]
         if not assigned:
             return []
         program = EndsProgram(tuple(value for _, value in assigned))
