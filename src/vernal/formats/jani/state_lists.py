@@ -17,14 +17,14 @@ from vernal.model.expr import Const, Expr
 from vernal.model.initial import Init, OneOf, Start
 from vernal.model.sorts import REAL, Sort
 
-Plain = int | Fraction  # integers as such: there are many
+ListedValue = int | Fraction  # integers as such: there are many
 
 
 @dataclass(frozen=True, slots=True)
 class StateList:
     """Initial states: a value for each variable of the model, in its order; each state once."""
 
-    states: tuple[tuple[Plain, ...], ...]
+    states: tuple[tuple[ListedValue, ...], ...]
 
     def init(self, state: tuple[DeclaredVariable, ...]) -> Init:
         """The states as starts of each variable, and the condition that says which of them go together."""
@@ -47,7 +47,7 @@ class StateList:
         return Init(starts, () if whole is TRUE else (whole,))
 
 
-def _constant(sort: Sort, value: Plain) -> Expr:
+def _constant(sort: Sort, value: ListedValue) -> Expr:
     return Const((), sort, (), (Fraction(value),))
 
 
@@ -70,7 +70,7 @@ class StateReader:
             entry["values"].refuse("the list of start states is empty")
         return StateList(tuple(dict.fromkeys(map(self._state, listed))))
 
-    def _state(self, entry: JsonEntry) -> tuple[Plain, ...]:
+    def _state(self, entry: JsonEntry) -> tuple[ListedValue, ...]:
         values = list(self.usual)
         named = entry["variables"]
         for number, pair in enumerate(named.elements()):
@@ -95,7 +95,7 @@ class StateReader:
             return None
         return (place, value) if type(value) is int and lower <= value <= upper else None
 
-    def _checked(self, item: JsonEntry) -> tuple[int, Plain]:
+    def _checked(self, item: JsonEntry) -> tuple[int, ListedValue]:
         """A value that takes a closer look, or a message about what is wrong with it."""
         name = item.text("var")
         if name not in self.declared:
@@ -106,5 +106,5 @@ class StateReader:
         return place, _plain(value)
 
 
-def _plain(value: Fraction) -> Plain:
+def _plain(value: Fraction) -> ListedValue:
     return int(value) if value.denominator == 1 else value
