@@ -57,10 +57,10 @@ def attitude(seen: Floats) -> Floats:
 
 def double_pendulum(seen: Floats) -> Floats:
     """The regulator of the upright."""
-    k = 4.0
+    k = 2.0
     A = np.block([[np.zeros((2, 2)), np.eye(2)], [np.array([[2 * k, -k], [-2 * k, 2 * k]]), np.zeros((2, 2))]])
     B = np.vstack([np.zeros((2, 2)), [[1.0, -2.0], [-1.0, 3.0]]])
-    return np.asarray(-seen @ regulator(A, B, 0.05, np.array([20.0, 20.0, 1.0, 1.0]), np.ones(2) / 10).T)
+    return np.asarray(-seen @ regulator(A, B, 0.05, np.array([10.0, 10.0, 1.0, 1.0]), np.ones(2)).T)
 
 
 def cartpole(seen: Floats) -> Floats:
@@ -140,7 +140,7 @@ class Lesson:
 LESSONS: Mapping[str, Lesson] = {
     "unicycle": Lesson(unicycle, (-3, 1, -0.3, 0.8), (4, 1.5, 1, 1.2), (32, 32), "Relu"),
     "attitude": Lesson(attitude, (0,) * 6, (1.2,) * 6, (32, 32), "Sigmoid"),
-    "double_pendulum": Lesson(double_pendulum, (0,) * 4, (0.8, 0.8, 2, 2), (25, 25), "Relu"),
+    "double_pendulum": Lesson(double_pendulum, (0,) * 4, (0.8, 0.8, 2, 2), (25, 25), "Tanh"),
     "cartpole": Lesson(cartpole, (0,) * 4, (0.8, 1, 0.3, 1), (16, 16), "Tanh"),
     "navigation": Lesson(navigation, (0.2, 1, 0, 1), (4, 1.4, 1.2, 0.3), (32, 32), "Tanh"),
     "quadrotor": Lesson(quadrotor, (0,) * 12, (0.6, 0.6, 1.5) + (1,) * 3 + (0.4,) * 3 + (0.8,) * 3, (48, 48), "Tanh"),

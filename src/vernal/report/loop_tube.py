@@ -21,7 +21,7 @@ from vernal.report.tube_panels import SetPicture, tube_figure
 from vernal.report.zones import zones_of
 
 BANDS = 200  # spans of time, about
-MAX_INSTANTS = 1000  # that get spans of their own
+MAX_DRAWN_INSTANTS = 1000  # that get spans of their own
 WITHIN = 1e-6  # of a span, at either end, where what is held jumps
 
 
@@ -78,7 +78,7 @@ def _values(portrait: Portrait, expressions: Sequence[Expr]) -> tuple[list[Float
 def span_edges(model: Model, until: float, spans: int) -> Floats:
     """Ends of about so many spans of time; of a loop that samples no instant is inside one."""
     instants = 0 if model.grid is None else round(until / float(model.grid))
-    if not 0 < instants <= MAX_INSTANTS:
+    if not 0 < instants <= MAX_DRAWN_INSTANTS:
         return np.linspace(0.0, until, spans + 1)
     return np.linspace(0.0, instants * float(model.grid), instants * max(1, spans // instants) + 1)
 

@@ -13,7 +13,7 @@ from vernal.model.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ClaimWindow:
     """A condition that is claimed at all times of a bound, or wanted at some; until a goal is reached, at all before.
 
     `alone` is whether it has to be kept by itself: the claim is a conjunction, and this one of its parts.
@@ -25,7 +25,7 @@ class Window:
     alone: bool = True
 
 
-def windows_of(formula: Formula) -> list[Window]:
+def windows_of(formula: Formula) -> list[ClaimWindow]:
     """Those of G, F and U over conditions; none where windows are within windows, which ask for no set."""
     normal = nnf(formula, total=True)
     temporal = [node for node in order(normal) if isinstance(node, Temporal)]
@@ -44,13 +44,13 @@ def _parts(node: Formula) -> tuple[Formula, ...]:
     return ()
 
 
-def _windows(node: Formula, alone: bool) -> Iterator[Window]:
+def _windows(node: Formula, alone: bool) -> Iterator[ClaimWindow]:
     match node:
         case Always(arg=arg, bound=bound) | Eventually(arg=arg, bound=bound):
-            yield Window(position_expression(arg), bound, isinstance(node, Eventually), alone)
+            yield ClaimWindow(position_expression(arg), bound, isinstance(node, Eventually), alone)
         case Until(left=left, right=right, bound=bound):
-            yield Window(position_expression(left), Bound(upper=bound.upper), False, alone)
-            yield Window(position_expression(right), bound, True, alone)
+            yield ClaimWindow(position_expression(left), Bound(upper=bound.upper), False, alone)
+            yield ClaimWindow(position_expression(right), bound, True, alone)
 
 
 def _together(formula: Formula) -> Iterator[Formula]:
