@@ -9,7 +9,7 @@ once, by the smallest box around them, and where that takes too long, each half 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.initial import Box
+from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.open_boxes import Domains, whole_boxes

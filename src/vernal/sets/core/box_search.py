@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import inf
 from typing import Self
 
@@ -24,6 +23,7 @@ from vernal.interpret.linear.device_bounds import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.logic.direction import Direction
+from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +25,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix
 from vernal.model.graph import order, rewrite
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import BOOL
 from vernal.model.traits import may_be_undefined
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from vernal.interpret.program import ArrayInputs, Program
 from vernal.interpret.value_sets import Truth
 from vernal.model.expr import Expr
 from vernal.model.graph import draws, order, variables
+from vernal.model.lazy import cached_property
 from vernal.sets.core.cases import CaseFinder, Cases, by_pivots, measure
 from vernal.sets.core.requirement import Combined, Difference, Fixed, Requirement, requirement
 from vernal.sets.pieces.batches import Indices

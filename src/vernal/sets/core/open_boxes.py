@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from vernal.interpret.program import ArrayInputs
 from vernal.interpret.value_sets import Range, Value, between
 from vernal.model.expr import Component, Expr
 from vernal.model.initial import Box, InitialSet, Valuation
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import BOOL, REAL
 from vernal.sets.core.cases import NO_CASES, Cases, Signs, truth_by_phases, winners_by_phases
 from vernal.sets.pieces.batches import Indices
