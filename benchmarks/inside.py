@@ -34,7 +34,7 @@ HEADER = ("problem", "property", "verdict", "runs", "states looked at", "outside
 def batches(problem: Problem, pipe: Flowpipe, runs: int) -> Iterator[Runs]:
     """Simulated trajectories of a problem, until its flowpipe ends; the first batch has corners."""
     task = problem.task()
-    flow = question_of(task, task.properties[problem.property], problem.property).model
+    flow = question_of(task, task.properties[problem.claim], problem.claim).model
     last = Fraction(float(pipe.until)).limit_denominator(10**6)
     for number in range(-(-runs // BATCH)):
         rng = np.random.default_rng(number)
@@ -44,21 +44,21 @@ def batches(problem: Problem, pipe: Flowpipe, runs: int) -> Iterator[Runs]:
 def looked_at(problem: Problem, runs: int, timeout: float, tell: Callable[[str], None]) -> tuple[list[str], bool]:
     """One line of the table, and whether nothing was outside."""
     result, _ = asked(problem, timeout)
-    told, pipe = [str(problem), problem.property, str(result.verdict)], result.evidence
+    told, pipe = [str(problem), problem.claim, str(result.verdict)], result.evidence
     if not isinstance(pipe, Flowpipe):
         return [*told, "", "", "", result.reason or ""], True
     started, judge, count, states, wrong = time.process_time(), PipeJudge(pipe), 0, 0, 0
     for made in batches(problem, pipe, runs):
         wrong += int(judge.outside(made).sum())
         count, states = count + len(made.lengths), states + int(made.lengths.sum())
-        tell(f"{problem} {problem.property}: {count:,} runs, {wrong} outside")
+        tell(f"{problem} {problem.claim}: {count:,} runs, {wrong} outside")
     return [*told, f"{count:,}", f"{states:,}", str(wrong), f"{time.process_time() - started:.0f}"], not wrong
 
 
 def problems() -> Mapping[str, list[Problem]]:
     """What is expected to hold in continuous time, by folders."""
     return {
-        "archcomp": [one for one in CONTROLLERS if one.is_true and one.name != "vcas" and one.property != "vacuous"],
+        "archcomp": [one for one in CONTROLLERS if one.is_true and one.name != "vcas" and one.claim != "vacuous"],
         "plants": [one for one in PLANTS if one.is_true],
         "nln": [one.claim for one in FLOWS if not one.same_start],
     }

@@ -35,7 +35,7 @@ class Problem:
     """A property of a file, with parameters, and what is true of it."""
 
     file: Path
-    property: str
+    claim: str  # by its name
     truth: str = HOLDS
     parameters: Mapping[str, float] = field(default_factory=dict)
     engine: str = "auto"
@@ -64,7 +64,7 @@ def asked(problem: Problem, timeout: float) -> tuple[Result, float]:
     task = problem.task()
     started = time.process_time()
     budget = Budget(timeout=timeout, started=started, clock=time.process_time)
-    result = ask(task, task.properties[problem.property], problem.property, problem.engine, budget)
+    result = ask(task, task.properties[problem.claim], problem.claim, problem.engine, budget)
     return result, time.process_time() - started
 
 
@@ -87,14 +87,14 @@ class Outcome:
         """A line of the table."""
         said = f"{self.result.verdict}{', vacuous' if self.result.vacuous else ''}{' WRONG' if self.wrong else ''}"
         cost = f"{self.seconds:.2f}", str(self.result.statistics.get("boxes", ""))
-        return str(self.problem), self.problem.property, said, *cost, self.widths, self.simulated
+        return str(self.problem), self.problem.claim, said, *cost, self.widths, self.simulated
 
 
 def decided(problem: Problem, timeout: float, runs: int) -> Outcome:
     """One problem, with widths where there is a flowpipe over time."""
     task, (result, seconds) = problem.task(), asked(problem, timeout)
     pipe = result.evidence
-    if not isinstance(pipe, Flowpipe) or task.time_of(problem.property) is not Time.SECONDS:
+    if not isinstance(pipe, Flowpipe) or task.time_of(problem.claim) is not Time.SECONDS:
         return Outcome(problem, result, seconds)
     return Outcome(problem, result, seconds, _told(last_widths(task, pipe)), _told(spans(task, problem, pipe, runs)))
 
@@ -110,7 +110,7 @@ def last_widths(task: Task, pipe: Flowpipe) -> dict[str, float]:
 
 def spans(task: Task, problem: Problem, pipe: Flowpipe, runs: int) -> dict[str, float]:
     """How far simulated paths spread at the last time."""
-    flow = question_of(task, task.properties[problem.property], problem.property).model
+    flow = question_of(task, task.properties[problem.claim], problem.claim).model
     last = Fraction(float(pipe.times[:, 1].max())).limit_denominator(10**6)
     found = simulate_flow(flow, runs, last, np.random.default_rng(0), corners=True)
     return {variable.name: float(np.ptp(found.state[variable.name][:, -1])) for variable in task.model.state}

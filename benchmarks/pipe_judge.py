@@ -28,7 +28,7 @@ class PipeJudge:
         """A row for each run; where a run has no number (it has left the region) there is nothing to say."""
         assert runs.times is not None
         states = np.stack([column(runs, name) for name in self.pipe.variables], axis=2)
-        known = ~np.isnan(states).all(axis=(0, 1))  # the simulator may not keep the clock
+        known = np.asarray(~np.isnan(states).all(axis=(0, 1)))  # the simulator may not keep the clock
         sides = ~self.pipe.directions[:, ~known].any(axis=1)
         rows, ends = self.pipe.directions[sides][:, known], (self.lower[:, sides], self.upper[:, sides])
         boxes = self._boxes(states[:, 0], known)

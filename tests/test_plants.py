@@ -19,10 +19,10 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.simulate.trajectories import simulate_flow
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"{problem}-{problem.property}")
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: f"{problem}-{problem.claim}")
 def test_problems_are_read(problem: Problem) -> None:
     task = problem.task()
-    assert problem.property in task.properties
+    assert problem.claim in task.properties
     assert task.model.grid is not None
     (agent,) = task.model.agents
     assert len(agent.observe) == len(LESSONS[problem.name].reach)
@@ -40,7 +40,7 @@ def test_the_double_pendulum_is_proven_in_one_piece() -> None:
     pipe = result.evidence
     assert isinstance(pipe, Flowpipe)
     task = problem.task()
-    flow = question_of(task, task.properties[problem.property], problem.property).model
+    flow = question_of(task, task.properties[problem.claim], problem.claim).model
     runs = simulate_flow(flow, 200, 1, np.random.default_rng(0), corners=True)
     assert not PipeJudge(pipe).outside(runs).any()
     sets = replace(pipe.sets, upper=pipe.upper - 0.25 * (pipe.upper - pipe.lower))

@@ -25,10 +25,10 @@ def encounters() -> list[Problem]:
     ]
 
 
-def both(name: str, property: str) -> list[Problem]:
+def both(name: str, claim: str) -> list[Problem]:
     """A property that holds, and its variant that must fail."""
     file = HERE / f"{name}.toml"
-    return [Problem(file, property, HOLDS), Problem(file, "bad", FAILS)]
+    return [Problem(file, claim, HOLDS), Problem(file, "bad", FAILS)]
 
 
 PROBLEMS = [

@@ -43,8 +43,8 @@ class Problem:
     def claim(self) -> Claim:
         """The only property of its file, by `flowpipe`."""
         file = HERE / f"{self.file}.toml"
-        (property,) = load(file, **self.parameters).properties
-        return Claim(file, property, parameters=self.parameters, engine="flowpipe")
+        (asked,) = load(file, **self.parameters).properties
+        return Claim(file, asked, parameters=self.parameters, engine="flowpipe")
 
 
 PROBLEMS = (

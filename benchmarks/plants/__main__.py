@@ -22,9 +22,9 @@ CLAIMS = {
     "quadrotor": "hovers",
 }
 PROBLEMS = [
-    Problem(HERE / f"{name}.toml", property, truth)
+    Problem(HERE / f"{name}.toml", asked, truth)
     for name, claim in CLAIMS.items()
-    for property, truth in ((claim, HOLDS), ("bad", FAILS))
+    for asked, truth in ((claim, HOLDS), ("bad", FAILS))
 ]
 
 if __name__ == "__main__":

@@ -25,8 +25,7 @@ def regulator(A: Floats, B: Floats, period: float, costs: Floats, efforts: Float
     F, G, *_ = cont2discrete((A, B, np.eye(len(A)), np.zeros((len(A), B.shape[1]))), period)
     Q, R = np.diag(costs), np.diag(efforts)
     P = solve_discrete_are(F, G, Q, R)
-    gains: Floats = np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F)
-    return gains
+    return np.asarray(np.linalg.solve(R + G.T @ P @ G, G.T @ P @ F), dtype=np.float64)
 
 
 def chain(length: int, gain: float = 1.0) -> tuple[Floats, Floats]:

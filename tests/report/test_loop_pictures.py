@@ -106,13 +106,13 @@ def test_held_actions_and_labels_of_a_trace_are_steps_over_time() -> None:
 
 @pytest.mark.parametrize("name", ["tube.gif", "phase.gif"])
 def test_figures_move(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from PIL import Image
+    from PIL import Image, ImageSequence
 
     monkeypatch.setattr("vernal.report.animation.FRAMES", 3)
     sets = vn.reach(LOOPS["pair"]().system, of=["x", "y"], time=0.6)
     sets.plot(tmp_path / name, runs=3, plane=name == "phase.gif")
     with Image.open(tmp_path / name) as picture:
-        frames = [np.asarray((picture.seek(k), picture.convert("L"))[1]) for k in range(picture.n_frames)]  # type: ignore[func-returns-value]
+        frames = [np.asarray(frame.convert("L")) for frame in ImageSequence.Iterator(picture)]
     assert FRAMES > len(frames) == 3
     ink = [int((frame < 250).sum()) for frame in frames]
     assert ink[0] < ink[1] < ink[2]

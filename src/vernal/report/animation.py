@@ -83,8 +83,8 @@ class _Shown:
         from matplotlib.lines import Line2D
 
         self.artist, self.times = artist, getattr(artist, TIMES)
-        self.points = artist.get_xydata().copy() if isinstance(artist, Line2D) else None
-        self.colours = artist.get_facecolor().copy() if isinstance(artist, PolyCollection) else None
+        self.points = np.array(artist.get_xydata()) if isinstance(artist, Line2D) else None
+        self.colours = np.array(artist.get_facecolor()) if isinstance(artist, PolyCollection) else None
 
     def show(self, now: float) -> None:
         """What there is of it at a time."""

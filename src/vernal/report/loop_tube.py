@@ -77,10 +77,11 @@ def _values(portrait: Portrait, expressions: Sequence[Expr]) -> tuple[list[Float
 
 def span_edges(model: Model, until: float, spans: int) -> Floats:
     """Ends of about so many spans of time; of a loop that samples no instant is inside one."""
-    instants = 0 if model.grid is None else round(until / float(model.grid))
+    grid = float(model.grid or 0)
+    instants = round(until / grid) if grid else 0
     if not 0 < instants <= MAX_DRAWN_INSTANTS:
         return np.linspace(0.0, until, spans + 1)
-    return np.linspace(0.0, instants * float(model.grid), instants * max(1, spans // instants) + 1)
+    return np.linspace(0.0, instants * grid, instants * max(1, spans // instants) + 1)
 
 
 def held_among(model: Model, expressions: Mapping[str, Expr]) -> frozenset[str]:

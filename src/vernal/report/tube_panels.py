@@ -225,7 +225,7 @@ def plane_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
     if picture.runs:
         xs, ys = (drawable(column.T) for column in picture.runs)
         for line in axes.plot(xs, ys, color=RUN, alpha=0.7, rasterized=edges is None, zorder=3, **look):
-            appearing(line, np.arange(len(xs)) if picture.times is None else picture.times)
+            appearing(line, np.arange(len(xs), dtype=np.float64) if picture.times is None else picture.times)
     for draw, title in zip((axes.axvline, axes.axhline), picture.of, strict=True):
         draw_limits(draw, limits.get(title, ()))
     axes.autoscale_view()
@@ -253,8 +253,8 @@ def _polygons(axes: Axes, picture: SetPicture, scale: Any) -> None:
             continue
         tone = scale.to_rgba(t if step.span is None else step.span[0])
         area: Any = {"facecolor": tone, "alpha": shade, "linewidth": 0, "zorder": 1}
-        for look in (area, {"fill": False, "edgecolor": tone, "linewidth": 0.9, "zorder": 2}):
-            patch = axes.add_patch(Polygon(corners, closed=True, **look))
+        for drawn in (area, {"fill": False, "edgecolor": tone, "linewidth": 0.9, "zorder": 2}):
+            patch = axes.add_patch(Polygon(corners, closed=True, **drawn))
             appearing(patch, np.array([t if step.span is None else step.span[0]]))
     first = _corners(picture.steps[0])
     if first is not None and picture.edges is None:

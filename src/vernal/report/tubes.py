@@ -78,8 +78,8 @@ def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Fi
     if plane and any(polygon is not None for polygon in sets.polygons):
         shown = _finer(sets, POLYGONS, polygons=True)
         return plane_figure(SetPicture(sets.of, sets.sorts, shown, values, times), limits)
-    shown = SetPicture(sets.of, sets.sorts, _finer(sets, BANDS, polygons=False), values, times)
-    return tube_figure(shown if sets.timed is None else _with_claims(shown, sets), limits)
+    picture = SetPicture(sets.of, sets.sorts, _finer(sets, BANDS, polygons=False), values, times)
+    return tube_figure(picture if sets.timed is None else _with_claims(picture, sets), limits)
 
 
 def _with_claims(picture: SetPicture, sets: ReachableSets) -> SetPicture:
