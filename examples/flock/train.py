@@ -20,8 +20,9 @@ from scipy.optimize import least_squares
 HERE = Path(__file__).parent
 SEED, SAMPLES, RIDGE, WIDTH = 5, 400, 0.1, 6
 SHAPES = {
-    "E": (1, 2), "e": (2,), "Q": (2, 2), "K": (2, 2), "V": (2, 2), "W1": (2, WIDTH), "b1": (WIDTH,), "W2": (WIDTH, 1), "b2": (1,),
-}  # fmt: skip
+    **{"E": (1, 2), "e": (2,), "Q": (2, 2), "K": (2, 2), "V": (2, 2)},
+    **{"W1": (2, WIDTH), "b1": (WIDTH,), "W2": (WIDTH, 1), "b2": (1,)},
+}
 RESHAPED, SPAN = (1, 2, 1), 2.0  # tokens of one number; how far away neighbours are at most
 
 Array = NDArray[np.float64]

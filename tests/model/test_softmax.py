@@ -1,4 +1,4 @@
-"""Softmax as an expression: right at points, and bounds of it hold, and stay within 0 and 1, however large scores are."""
+"""Softmax as an expression: right at points; bounds of it hold and stay within 0 and 1, however large scores are."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_head_of_attention_in_a_loop() -> None:
     network = read_network(ROOT / "examples" / "flock" / "keeper.onnx")
     rng = np.random.default_rng(0)
     x, a, b = (rng.uniform(*ends, 20_000) for ends in ((-0.1, 0.1), (0.7, 0.8), (-1.3, -1.2)))
-    for step in range(4):
+    for _ in range(4):
         least = min((a - x).min(), (x - b).min()) - 0.3
         assert least >= (proven.margin or 0.0)
         speed = np.asarray(network(np.stack([a - x, b - x], axis=1))).ravel()
