@@ -18,8 +18,7 @@ from vernal.queries.maps.cell_questions import CellAnswer, CellQuestions
 from vernal.queries.maps.cell_tree import UNCUT, CellBox, CellKind, MapTree
 from vernal.run.budget import Budget
 
-FIRST_CELLS = 64  # before the first batch
-MAX_BATCH = 512
+FIRST_CELLS = 1024  # before the first batch, at most a quarter of all
 MAX_CUTS = 40  # of one axis: cells are no narrower than a part in so many powers of two
 MAX_ELONGATION = 8  # times longer than another, in parts of its axis, a cell may become
 CELL_SECONDS = 2.0  # for a cell that is asked by itself
@@ -84,7 +83,7 @@ class MapRun:
 
     def _cut_first(self) -> None:
         """Cells large enough to be hopeless are not asked in batches at all."""
-        while self.waiting and self.tree.leaves < min(FIRST_CELLS, self.most):
+        while self.waiting and self.tree.leaves < min(FIRST_CELLS, max(1, self.most // 4)):
             _, node, sheet, box = self.waiting[0]
             if not self.questions[sheet].in_batches or not self._cut(sheet, node, box, pop=True):
                 return
@@ -125,7 +124,7 @@ class MapRun:
     def _taken(self) -> list[tuple[int, int, CellBox]]:
         """The next cells: the largest, all of one sheet."""
         sheet = self.waiting[0][2]
-        most = MAX_BATCH if self.questions[sheet].in_batches else 1
+        most = self.questions[sheet].batch
         taken: list[tuple[int, int, CellBox]] = []
         while self.waiting and len(taken) < most and self.waiting[0][2] == sheet:
             _, node, _, box = heapq.heappop(self.waiting)
