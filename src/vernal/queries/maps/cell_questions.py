@@ -9,7 +9,7 @@ has fewer paths (UNDER), and if all of these fail from every state of the cell, 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -137,7 +137,9 @@ class CellQuestions:
         for way in range(len(ways)):
             asked = [cell for cell in suspects if cell not in set(shown) and self.runs_alike(cell, way)]
             if self.sifting.applies:
-                failing = self.sifting.failing(way, [boxes[cell] for cell in asked], budget)
+                assert self.runs is not None
+                starts = [self.runs.start(cell, way) for cell in asked]
+                failing = self.sifting.failing(way, [boxes[cell] for cell in asked], budget, starts)
                 shown += [cell for cell, fails in zip(asked, failing.tolist(), strict=True) if fails]
             elif asked:
                 questions = [self.of(boxes[cell]) for cell in asked]
@@ -167,6 +169,15 @@ class CellQuestions:
     def replayed(self, box: CellBox, row: int, budget: Budget) -> Trace | None:
         """A run of the last batch as an exact path from the cell that fails, if it is one."""
         return None if self.runs is None else self.runs.trace(self.of(box), row, budget.check)
+
+    def shown(self, boxes: Sequence[CellBox], budget: Budget, until: float) -> Iterator[Trace | None]:
+        """A path that fails from each cell, as far as a run in floats finds one, until some time."""
+        self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check) if boxes else None
+        worst = {} if self.runs is None else self.runs.worst
+        for number, box in enumerate(boxes):
+            if time.monotonic() > until:
+                return
+            yield self.replayed(box, worst[number], budget) if number in worst else None
 
     # One cell ---------------------------------------------------------------------------------------------------------
 

@@ -49,6 +49,11 @@ class CellRuns:
         """Whether the run from the middle in which every choice is decided in one way seems to fail."""
         return bool(self.margins[cell, min(way, self.margins.shape[1] - 1)] < 0)
 
+    def start(self, cell: int, way: int) -> dict[str, float]:
+        """Where the state variables of that run start."""
+        row = cell * self.margins.shape[1] + min(way, self.margins.shape[1] - 1)
+        return {var.name: float(self.runs.plan.first[var.var][row]) for var in self.question.model.state}
+
     def trace(self, question: Question, row: int, check: Tick) -> Trace | None:
         """A run as an exact path from the cell that fails, if it is one."""
         runs, goal = replace(self.runs, system=question.model), self.question.claim.path

@@ -7,8 +7,10 @@ system has fewer paths (UNDER): if all of these fail from all states of a cell, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import nnf
 from vernal.logic.question import Question
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Var
 from vernal.model.initial import Box, Ends
 from vernal.model.lazy import cached_property
 from vernal.model.sorts import REAL
@@ -30,6 +32,18 @@ from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.positions import NotExplorable, nonlinear_step
+
+CellStart = Mapping[str, float]  # where variables start that are not mapped
+
+
+def _points(ends: Mapping[Expr, tuple[Ends, ...]], given: CellStart) -> dict[Expr, tuple[Ends, ...]]:
+    """Values in their intervals, as intervals without a width."""
+    made: dict[Expr, tuple[Ends, ...]] = {}
+    for var, entry in ends.items():
+        if isinstance(var, Var) and len(entry) == 1 and math.isfinite(given.get(var.name, math.nan)):
+            value = min(max(Fraction(given[var.name]), entry[0][0]), entry[0][1])
+            made[var] = ((value, value),)
+    return made
 
 
 @dataclass
@@ -56,9 +70,15 @@ class CellSifting:
         ends = initial_boxes(self.question.system).boxes[0].ends
         return ends, [self.question.model.variable(axis.name).var for axis in self.axes]
 
-    def _boxes(self, boxes: Sequence[CellBox]) -> list[Box]:
+    def _boxes(self, boxes: Sequence[CellBox], starts: Sequence[CellStart] = ()) -> list[Box]:
+        """The cells as initial boxes; where starts are given, what is not mapped has their values."""
         ends, names = self._base
-        return [Box({**ends, **{var: (own,) for var, own in zip(names, box, strict=True)}}) for box in boxes]
+        fixed = starts or [{}] * len(boxes)
+        pairs = zip(boxes, fixed, strict=True)
+        return [
+            Box({**ends, **_points(ends, given), **{var: (own,) for var, own in zip(names, box, strict=True)}})
+            for box, given in pairs
+        ]
 
     @cached_property
     def ways(self) -> list[Question]:
@@ -71,17 +91,20 @@ class CellSifting:
     def kept(self, boxes: Sequence[CellBox], budget: Budget) -> tuple[Mask, Floats]:
         """The cells from which every path keeps the claim, and by how much at least."""
         assert self.question.claim.linear is not None
-        return self._sifted(self.question, self.question.claim.linear, boxes, budget, measured=True)
+        return self._sifted(self.question, self.question.claim.linear, self._boxes(boxes), budget, measured=True)
 
-    def failing(self, way: int, boxes: Sequence[CellBox], budget: Budget) -> Mask:
-        """The cells from all of whose states a path fails on which all draws are decided in one way."""
+    def failing(self, way: int, boxes: Sequence[CellBox], budget: Budget, starts: Sequence[CellStart] = ()) -> Mask:
+        """The cells from all of whose points a path fails on which all draws are decided in one way.
+
+        Variables that are not mapped start where `starts` says: of each point one start is enough.
+        """
         question = self.ways[way]
         assert question.claim.linear is not None
         negated = nnf(Not(question.claim.linear), total=question.is_total)
-        return self._sifted(question, negated, boxes, budget, measured=False)[0]
+        return self._sifted(question, negated, self._boxes(boxes, starts), budget, measured=False)[0]
 
     def _sifted(
-        self, question: Question, path: Formula, boxes: Sequence[CellBox], budget: Budget, *, measured: bool
+        self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget, *, measured: bool
     ) -> tuple[Mask, Floats]:
         none = np.zeros(len(boxes), bool), np.full(len(boxes), -np.inf)
         if not boxes:
@@ -89,7 +112,7 @@ class CellSifting:
         reach = self.question.claim.horizon
         assert reach is not None
         try:
-            found = sift(question, path, self._boxes(boxes), reach, budget, foresee=True, measured=measured)
+            found = sift(question, path, boxes, reach, budget, foresee=True, measured=measured)
         except (NotExplorable, UnsupportedFormula):
             return none
         return ~found.open, found.space.round.margin_of_each()

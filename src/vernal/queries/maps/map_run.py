@@ -21,6 +21,8 @@ from vernal.run.budget import Budget
 FIRST_CELLS = 1024  # before the first batch, at most a quarter of all
 MAX_CUTS = 40  # of one axis: cells are no narrower than a part in so many powers of two
 MAX_ELONGATION = 8  # times longer than another, in parts of its axis, a cell may become
+MAX_SHOWN = 400  # cells of a sheet that fail as a whole, for which a path is made
+SHOWING_SECONDS = 10.0  # for that, at most
 CELL_SECONDS = 2.0  # for a cell that is asked by itself
 RULE = re.compile(r"\s*open\s*<\s*([0-9.]+)\s*%\s*")
 DECIDED = (CellKind.SAFE, CellKind.WHOLLY_UNSAFE, CellKind.NO_START)
@@ -78,8 +80,25 @@ class MapRun:
                 self.budget.check()
                 self._batch(self._taken())
                 self._say()
+            self._show()
         except Stopped as stop:
             self.stopped = stop.reason
+
+    def _show(self) -> None:
+        """A path for some cells that were shown to fail as a whole: the largest, evenly over the map."""
+        failing: dict[int, list[tuple[float, int, CellBox]]] = {}
+        for sheet, node, box in self.tree.cells():
+            if self.tree.kind_of(node) is CellKind.WHOLLY_UNSAFE and node not in self.tree.evidence:
+                failing.setdefault(sheet, []).append((-float(self.tree.share(box)), node, box))
+        until = time.monotonic() + SHOWING_SECONDS
+        for sheet, cells in failing.items():
+            cells.sort()
+            wanted = cells[:: max(1, len(cells) // MAX_SHOWN)][:MAX_SHOWN]
+            for (_, node, _), trace in zip(
+                wanted, self.questions[sheet].shown([box for *_, box in wanted], self.budget, until), strict=False
+            ):
+                if trace is not None:
+                    self.tree.evidence[node] = trace
 
     def _cut_first(self) -> None:
         """Cells large enough to be hopeless are not asked in batches at all."""
