@@ -235,6 +235,6 @@ def test_the_ways_out(tmp_path: Path) -> None:
     found.plot(tmp_path / "map.svg", axes=["x"], at={"y": 0.5})
     for drawing in ({"colour": "hue"}, {"axes": ["z"]}, {"axes": ["x"], "at": {"y": 3}}, {"at": {"y": 0}}):
         with pytest.raises(vn.InputError):
-            found.plot(tmp_path / "map.svg", **drawing)  # type: ignore[arg-type]
+            found.plot(tmp_path / "map.svg", **drawing)
     found.page(tmp_path / "map.html")
     assert "http" not in (tmp_path / "map.html").read_text()

@@ -1,6 +1,6 @@
 """Thousands of cells in one exploration: which keep the claim, and which fail it as a whole.
 
-All cells of a batch are explored together as affine pieces (`engines.paths.question_batch`); what cannot fail any more
+All cells of a batch are explored together as affine pieces (`engines.paths.many_starts`); what cannot fail any more
 is closed where it is, so that a cell costs little unless it is near the border. With every draw decided in one way the
 system has fewer paths (UNDER): if all of these fail from all states of a cell, some path fails from each of them.
 """
@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.paths.question_batch import sift
+from vernal.engines.paths.many_starts import sift
 from vernal.errors import UnsupportedFormula
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Formula, Not
