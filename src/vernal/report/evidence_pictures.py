@@ -20,8 +20,6 @@ from vernal.report.invariants import invariant_svg, is_drawable, plot_invariant
 from vernal.report.plots import plot_trace, trace_svg
 from vernal.report.subject import TraceSubject
 
-Subject = TraceSubject | Result  # what evidence is about: a result knows where it fails, too
-
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
@@ -37,14 +35,14 @@ class EvidencePicture:
     """The pictures of one kind of evidence."""
 
     in_report: Callable[[Result, Formula], Sequence[Picture]]
-    to_file: Callable[[Any, Subject, Canvas], Any]
+    to_file: Callable[[Any, TraceSubject | Result, Canvas], Any]
 
 
 def _of_trace(result: Result, formula: Formula) -> list[Picture]:
     return [lambda _: trace_svg(result.trace, formula)]
 
 
-def _plot_trace(trace: Trace, subject: Subject, canvas: Canvas) -> Any:
+def _plot_trace(trace: Trace, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     return plot_trace(replace(trace, about=subject), canvas.file, None, of=canvas.of, plane=canvas.plane)
 
 
@@ -53,11 +51,11 @@ def _of_invariant(result: Result, formula: Formula) -> list[Picture]:
     return [lambda _: invariant_svg(invariant)] if is_drawable(invariant) else []
 
 
-def _plot_invariant(invariant: Invariant, subject: Subject, canvas: Canvas) -> Any:
+def _plot_invariant(invariant: Invariant, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     return plot_invariant(invariant, canvas.file, _two(canvas.of))
 
 
-def _plot_flowpipe(pipe: Flowpipe, subject: Subject, canvas: Canvas) -> Any:
+def _plot_flowpipe(pipe: Flowpipe, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     about = Result(str(subject.formula), HOLDS, "replay", evidence=pipe, task=subject.task)
     return plot_flowpipe(replace(pipe, about=about), canvas.file, of=_two(canvas.of))
 
@@ -83,6 +81,6 @@ PICTURES: Mapping[EvidenceKind, EvidencePicture] = {
 }
 
 
-def plot_evidence(evidence: Evidence, subject: Subject, canvas: Canvas) -> None:
-    """Draw evidence, of a result or checked again."""
+def plot_evidence(evidence: Evidence, subject: TraceSubject | Result, canvas: Canvas) -> None:
+    """Draw evidence, of a result (which knows where it fails) or checked again."""
     PICTURES[evidence.kind].to_file(evidence, subject, canvas)

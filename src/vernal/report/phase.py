@@ -53,7 +53,6 @@ from vernal.report.phase_sets import (
     ShadowCells,
     grid_at,
     planes_of,
-    region_of,
     region_polygons,
     segment_polygons,
     shadow_cells,
@@ -106,7 +105,7 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
 
 
 def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
-    flow, (lower, upper) = portrait.flow, region_of(portrait.flow)
+    flow, (lower, upper) = portrait.flow, portrait.view
     axes.set_xlabel(flow.state[plane.across].name)
     axes.set_ylabel(flow.state[plane.up].name, rotation=0, ha="right", va="center")
     axes.locator_params(nbins=5)
@@ -114,15 +113,15 @@ def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
     axes.set_ylim(lower[plane.up], upper[plane.up])
     if portrait.automaton is not None and len(flow.state) == 2:
         _draw_regions(axes, portrait.automaton)
-    _draw_flow(axes, flow, plane)
+    _draw_flow(axes, portrait, plane)
     for conditions, tone, hatch in ((portrait.asked.goal, GOAL, BACKWARD), (portrait.asked.bad, LIMIT, FORWARD)):
         for condition in conditions:
-            cells = shadow_cells(flow, condition, plane, FINE)
+            cells = shadow_cells(flow, condition, plane, FINE, portrait.view)
             if cells is not None:
                 shade(axes, cells, tone, hatch)
     if portrait.pipe is not None:
         _draw_pipe(axes, portrait, portrait.pipe, plane)
-    _draw_initial(axes, flow, plane)
+    _draw_initial(axes, portrait, plane)
     for one in portrait.trajectories[:MAX_TRAJECTORIES]:
         line: Any = {"color": RUN, "linewidth": 0.45, "alpha": 0.7, "zorder": 5}
         axes.plot(one.states[:, plane.across], one.states[:, plane.up], **line)
@@ -140,11 +139,11 @@ def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
     axes.add_collection(PolyCollection(polygons, facecolors="none", edgecolors=EDGE, linewidths=0.5, zorder=0.5))
 
 
-def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
+def _draw_flow(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
     """Stream lines, disturbances halfway; of more than two variables, in the slice through the initial states."""
+    flow, (lower, upper) = portrait.flow, portrait.view
     if not flow.vector_field:  # an automaton has many fields
         return
-    lower, upper = region_of(flow)
     middle = np.array([[sum(map(float, flow.init.starts[one.name].ends)) / 2 for one in flow.state]])
     others = [place for place in range(len(lower)) if place not in plane.places]
     grid = grid_at(lower, upper, plane, COARSE, middle[:, others])
@@ -198,15 +197,15 @@ def _draw_pipe(axes: Axes, portrait: Portrait, pipe: Flowpipe, plane: PhasePlane
     axes.add_collection(PolyCollection([corners for corners, _ in shown], **look))
 
 
-def _draw_initial(axes: Axes, flow: Model, plane: PhasePlane) -> None:
+def _draw_initial(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
     """The box of the initial states, marked where it is small; filled where conditions leave states of it."""
     from matplotlib.patches import Rectangle
 
+    flow, (lower, upper) = portrait.flow, portrait.view
     ends = [flow.init.starts[flow.state[place].name].ends for place in plane.places]
     (left, right), (bottom, top) = ((float(low), float(high)) for low, high in ends)
     look: Any = {"fill": False, "edgecolor": "black", "linewidth": 1.1, "zorder": 4}
     axes.add_patch(Rectangle((left, bottom), right - left, top - bottom, **look))
-    lower, upper = region_of(flow)
     if (([right - left, top - bottom] / (upper - lower)[plane.places]) < MIN_VISIBLE).all():
         axes.plot([(left + right) / 2], [(bottom + top) / 2], "o", color="black", markersize=3.5, zorder=4)
     if flow.init.where:

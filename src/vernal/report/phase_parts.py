@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret.flow.picard import BoxEnds
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
 from vernal.report.figures import INK, LIMIT, RUN
-from vernal.report.phase_sets import NOTHING_ASKED, AskedSets
+from vernal.report.phase_sets import NOTHING_ASKED, AskedSets, region_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,12 @@ class Portrait:
     trajectories: Sequence[DrawnTrajectory] = ()
     asked: AskedSets = NOTHING_ASKED
     violating: DrawnTrajectory | None = None
+    seen: BoxEnds | None = None  # the part of the region that is drawn; all of it where nothing is said
+
+    @property
+    def view(self) -> BoxEnds:
+        """The ends of the box of states that is drawn."""
+        return region_of(self.flow) if self.seen is None else self.seen
 
     @property
     def until(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret import interval
 from vernal.interpret.concrete import evaluate
+from vernal.interpret.flow.picard import BoxEnds
 from vernal.interpret.geometry.clipping import clipped
 from vernal.interpret.numbers.rounding import Array, Floats, Mask
 from vernal.interpret.value_sets import Range, Truth, Value
@@ -51,7 +52,7 @@ def planes_of(flow: Model) -> list[PhasePlane]:
     return [PhasePlane(first, first + 1) for first in range(0, count - 1, 2)]
 
 
-def region_of(flow: Model) -> tuple[Floats, Floats]:
+def region_of(flow: Model) -> BoxEnds:
     """The ends of the region, as floats; where they are too large to be drawn, the window ends before them."""
     lower, upper = np.array([[_in_window(end) for end in ends] for ends in flow.region]).T
     return lower, upper
@@ -164,12 +165,15 @@ class ShadowCells:
     where: Floats
 
 
-def shadow_cells(flow: Model, condition: Expr, plane: PhasePlane, count: int) -> ShadowCells | None:
-    """The shadow of the states with a condition, on cells around it alone; None where no state can have it.
+def shadow_cells(
+    flow: Model, condition: Expr, plane: PhasePlane, count: int, view: BoxEnds | None = None
+) -> ShadowCells | None:
+    """The shadow of the states with a condition, on cells around it alone; None where no state in view can have it.
 
     Exact up to a cell for boxes, and seen however thin it is.
     """
-    edges: list[Floats] | None = _edges(flow, [ZOOM if place in plane.places else _slabs(flow) for place in _all(flow)])
+    sides = [ZOOM if place in plane.places else _slabs(flow) for place in _all(flow)]
+    edges: list[Floats] | None = _edges(region_of(flow) if view is None else view, sides)
     for divided in (ZOOM, count):
         edges = _around(flow, condition, edges, plane, divided) if edges is not None else None
     if edges is None:
@@ -197,14 +201,13 @@ def _all(flow: Model) -> range:
 
 def stretches(flow: Model, condition: Expr, count: int) -> list[tuple[float, float]]:
     """The values of the one variable of a flow that may have a condition, as intervals of whole cells."""
-    (edges,) = _edges(flow, [count])
+    (edges,) = _edges(region_of(flow), [count])
     turns = np.flatnonzero(np.diff(np.pad(_possible(flow, condition, [edges]).astype(np.int8), 1)))
     return [(float(edges[first]), float(edges[last])) for first, last in turns.reshape(-1, 2)]
 
 
-def _edges(flow: Model, sides: Sequence[int]) -> list[Floats]:
-    lower, upper = region_of(flow)
-    return [np.linspace(low, high, side + 1) for low, high, side in zip(lower, upper, sides, strict=True)]
+def _edges(box: BoxEnds, sides: Sequence[int]) -> list[Floats]:
+    return [np.linspace(low, high, side + 1) for low, high, side in zip(*box, sides, strict=True)]
 
 
 def _possible(flow: Model, condition: Expr, edges: Sequence[Floats]) -> Mask:

@@ -15,6 +15,7 @@ from vernal.engines.reach.segments import SegmentValues
 from vernal.engines.reach.sets import NumberBounds, ReachableSets, ReachedStep, ReachedValue, TimedReach
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret.flow.picard import BoxEnds
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Var
 from vernal.model.held_loop import loop_of
@@ -23,7 +24,7 @@ from vernal.report.figures import AxisLimits, draw_figure, draw_svg, drawable, n
 from vernal.report.flow_pictures import simulated_trajectories
 from vernal.report.phase import phase_figure
 from vernal.report.phase_parts import Portrait
-from vernal.report.phase_sets import AskedSets, asked_sets_of
+from vernal.report.phase_sets import AskedSets, asked_sets_of, region_of
 from vernal.report.tube_panels import SetPicture, plane_figure, tube_figure
 from vernal.simulate.runs import Runs, simulate
 from vernal.simulate.starts import NoInitialState
@@ -130,12 +131,18 @@ def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) ->
         pipe,
         simulated_trajectories(flow, timed.until, runs),
         AskedSets(tuple(bad for one in asked for bad in one.bad), tuple(goal for one in asked for goal in one.goal)),
+        seen=_view(sets, pipe),
     )
-    figure = phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
-    places = [flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)]
-    (left, right), (bottom, top) = (_window(pipe, flow, place) for place in places)
-    figure.axes[0].set(xlim=(left, right), ylim=(bottom, top))
-    return figure
+    return phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
+
+
+def _view(sets: ReachableSets, pipe: Flowpipe) -> BoxEnds:
+    """The region, of the two variables that are drawn only as far as there is something to see."""
+    flow = sets.task.model
+    lower, upper = region_of(flow)
+    for place in (flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)):
+        lower[place], upper[place] = _window(pipe, flow, place)
+    return lower, upper
 
 
 def _window(pipe: Flowpipe, flow: Model, place: int) -> tuple[float, float]:

@@ -95,6 +95,7 @@ class Budget:
     def given(self) -> str:
         """The time there was, in words."""
         if self.share is None:
+            assert self.timeout is not None, "what is without a limit does not run out of time"
             return f"{rounded(self.timeout, 3)} s"
         return "what was left" if self.share < NO_SECONDS else f"its share of {rounded(self.share, 2)} s"
 
