@@ -4,6 +4,9 @@ It is that of polynomials, and where these do not tell, of affine pieces (`paths
 
 There may be very many, all along the edge of a region in which the margin is zero. So all of them are asked about at
 once, by the smallest box around them, and where that takes too long, each half of them.
+
+A bound of zero need not be a margin of zero: a sum of activations has it wherever each of them may be flat. So exact
+arithmetic and cutting take turns, first for a moment and for a few boxes, until one of the two has an answer.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.merging import is_merged
-from vernal.formats.onnx.ops import OPERATORS, REFUSED
+from vernal.formats.onnx.ops import OPERATORS, REFUSED, is_left_out
 from vernal.formats.onnx.outputs import keep_output
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
@@ -254,7 +254,7 @@ def _run(
                 raise call.wrong(f"computes {output!r}, which is there already")
             if output:
                 values[output] = value
-        if node.op_type in ("Softmax", "LogSoftmax"):
+        if is_left_out(call):
             dropped[node.output[0]] = node.op_type
         if is_softened(call):
             dropped |= dict.fromkeys(given, f"{node.op_type} and SOFTMAX")

@@ -55,6 +55,11 @@ class Cases:
     deciding: Mapping[Expr, tuple[Expr, ...]]  # by branching, the comparisons and argmax nodes that it depends on
 
     @property
+    def size(self) -> int:
+        """How many numbers may be cut at zero."""
+        return sum(node.size for node in {*(user.args[0] for user in self.activations), *self.branch_pivots})
+
+    @property
     def branch_pivots(self) -> list[Expr]:
         return list(dict.fromkeys([*self.comparisons.values(), *(own.pivot for own in self.winners.values())]))
 

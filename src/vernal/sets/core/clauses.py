@@ -158,8 +158,8 @@ class Clauses:
         slopes = np.zeros((batch, rows, linear.inputs.count))
         low = np.zeros((batch, rows))
         if rows:
-            seeds = {node: _for_all(m, batch) for node, m in numbers.matrices.items()}
-            slopes, low = linear.rows(seeds, _for_all(numbers.constants, batch))
+            seeds = {node: for_all(m, batch) for node, m in numbers.matrices.items()}
+            slopes, low = linear.rows(seeds, for_all(numbers.constants, batch))
         may = [self._may(leaf, linear) for leaf in self.fixed]
         return self._readings(low, may, numbers.strict), slopes
 
@@ -241,7 +241,7 @@ def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
     return Clauses(requirement(by_pivots(condition)), tuple(map(requirement, where)))
 
 
-def _for_all(array: Array, batch: int) -> Array:
+def for_all(array: Array, batch: int) -> Array:
     """The same numbers for every box, unless each has its own."""
     return array if len(array) == batch else np.broadcast_to(array, (batch, *array.shape[1:]))
 
