@@ -125,7 +125,7 @@ def test_a_shadow_is_exact_for_boxes_whatever_the_other_variable() -> None:
 
 def test_a_set_outside_the_region_has_no_shadow_and_a_thin_one_has() -> None:
     assert shadow_cells(samples.jet(), samples.X > 1, PhasePlane(0, 1), 50) is None
-    seen = (np.array([0.5, 0.0]), np.array([1.0, 1.0]))  # cells are as fine as what is seen, not as the region
+    seen = ((0.5, 1.0), (0.0, 1.0))  # cells are as fine as what is seen, not as the region
     near = shadow_cells(samples.jet(), samples.X > 0.875, PhasePlane(0, 1), 50, seen)
     assert near is not None
     assert near.across[0] == pytest.approx(0.875, abs=0.005)
