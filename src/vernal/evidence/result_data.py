@@ -79,7 +79,7 @@ def _times(result: Result) -> dict[str, Any]:
 
 
 def _reach(data: Any, question: Question) -> Reach:
-    if question.time is Time.SECONDS:
+    if question.time is Time.SECONDS and not question.claim.is_endless:
         inside = record_fields.text_or_none(data.get("inside"))
         return UntilTime(question.claim.last_time, None if inside is None else Fraction(inside))
     steps = record_fields.whole(data["steps"])

@@ -259,7 +259,7 @@ class Trajectory:
 
     def _fails(self, condition: Formula, bound: Bound) -> bool:
         """Whether the condition is false at a time of the bound, up to which no solution has left the region."""
-        lower, upper = bound.lower, min(_end(bound), self.inside_until)
+        lower, upper = bound.lower, self.inside_until if bound.upper is None else min(bound.upper, self.inside_until)
         times = {*self.times, *(piece.end for piece in self.pieces), lower, upper}
         return any(
             is_inside(states, self.flow.region) and self._holds(condition, states) is False
@@ -270,7 +270,10 @@ class Trajectory:
 
     def _everywhere(self, condition: Formula, bound: Bound) -> bool:
         """Whether the condition is true at all times of the bound at which a solution is in the region."""
-        last = _end(bound) if self.outside_from is None else min(_end(bound), self.outside_from)
+        ends = [end for end in (bound.upper, self.outside_from) if end is not None]
+        if not ends:
+            return False  # it goes on
+        last = min(ends)
         if last > self.until:
             return False
         if last == 0:
@@ -415,11 +418,6 @@ def closed(formula: Formula, flow: Model) -> Formula:
         return Atom(flow.resolve(node.expr)) if isinstance(node, Atom) else rebuild(node, args)
 
     return fold(formula, rule)
-
-
-def _end(bound: Bound) -> Fraction:
-    assert bound.upper is not None, "claims about all of continuous time are refused when they are read"
-    return bound.upper
 
 
 # Three truth values ---------------------------------------------------------------------------------------------------
