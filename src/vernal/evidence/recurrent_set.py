@@ -97,9 +97,8 @@ def recurrence_of(document: Any) -> RecurrentSet:
         )
         for i, one in enumerate(listed(fields["boxes"], MAX_BOXES, "recurrence, boxes"))
     ]
-    times = [read_number(fields[key], f"recurrence, {key}") for key in ("arrival", "period")]
-    if times[0] < 0 or times[1] <= 0:
+    arrival, period = (read_number(fields[key], f"recurrence, {key}") for key in ("arrival", "period"))
+    if arrival < 0 or period <= 0:
         raise FormatError("recurrence: paths come back after some time")
-    return RecurrentSet(
-        tuple(names), *times, np.array(rows, dtype=float).reshape(len(rows), 2, len(names)), fields["section"]
-    )
+    boxes = np.array(rows, dtype=float).reshape(len(rows), 2, len(names))
+    return RecurrentSet(tuple(names), arrival, period, boxes, fields["section"])

@@ -22,7 +22,7 @@ from flint import arb
 
 from vernal.errors import UnsupportedFormula
 from vernal.evidence.loop_trajectory import LoopSolution, recorded_draws
-from vernal.evidence.trace import Trace, TraceStep, TraceValue, components
+from vernal.evidence.trace import Trace, TraceNumber, TraceStep, TraceValue, components
 from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
@@ -348,12 +348,18 @@ class Trajectory:
         return Trace(steps, system=loop_of(self.flow) or self.flow, times=times)
 
     def _step(self, index: int, time: Fraction) -> TraceStep:
-        state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time)[-1], strict=True)}
+        state = {var.name: _recorded(var, x) for var, x in zip(self.first, self.states(time)[-1], strict=True)}
         if self.walk is not None:
             return self.walk.position(state, time, last=time >= self.until)
         names = self.flow.step.names
         given = self.disturbances[index] if index < len(self.disturbances) and time < self.until else {}
         return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
+
+
+def _recorded(var: Var, x: Fraction | arb) -> TraceNumber:
+    """A value for a trace; of a variable that jumps only the number that it is, not a ball around it."""
+    whole = x.unique_fmpz() if var.sort != REAL and isinstance(x, arb) else None
+    return trace_number(x) if whole is None else Fraction(int(whole))
 
 
 def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:

@@ -16,8 +16,11 @@ from vernal.simulate.flows import FlowSimulator
 from vernal.simulate.runs import random_plan
 from vernal.simulate.starts import NoInitialState
 
-POINTS, STEP = 32, 2.0**-20  # initial states that are looked at, and of the region's width, for differences
-SHARE = 0.5  # of the time in which the fastest direction changes by a factor of e
+SAMPLED_POINTS, DIFFERENCE_SHARE = (
+    32,
+    2.0**-20,
+)  # initial states that are looked at, and of the region's width, for slopes
+TIME_SHARE = 0.5  # of the time in which the fastest direction changes by a factor of e
 SLOWEST, FASTEST = 2.0**16, 2.0**-60
 
 
@@ -30,7 +33,7 @@ def time_scale(model: Model) -> Fraction:
 def _of_flow(model: Model) -> Fraction:
     simulator = FlowSimulator(model, 1, 1)
     try:
-        plan = random_plan(model, POINTS, simulator.columns, np.random.default_rng(0), corners=True)
+        plan = random_plan(model, SAMPLED_POINTS, simulator.columns, np.random.default_rng(0), corners=True)
     except NoInitialState:
         return Fraction(1)
     points = np.stack([plan.first[var] for var in model.vars], axis=1)
@@ -39,10 +42,10 @@ def _of_flow(model: Model) -> Fraction:
     rates = simulator.integrator.rates
     with np.errstate(all="ignore"):
         here = rates(points, given)
-        moved = [rates(points + STEP * widths * axis, given) for axis in np.eye(len(widths))]
-        slopes = [(one - here) / (STEP * widths) for one in moved]
+        moved = [rates(points + DIFFERENCE_SHARE * widths * axis, given) for axis in np.eye(len(widths))]
+        slopes = [(one - here) / (DIFFERENCE_SHARE * widths) for one in moved]
         sizes = np.abs(np.stack(slopes, axis=2) / widths[:, None] * widths[None, :]).sum(axis=2).max(axis=1)
         fastest = max(float(np.nanmax(sizes, initial=0.0)), float(np.nanmax(np.abs(here) / widths, initial=0.0)) / 8)
     if not (np.isfinite(fastest) and fastest > 0):
         return Fraction(1)
-    return Fraction(2) ** floor(log2(min(max(SHARE / fastest, FASTEST), SLOWEST)))
+    return Fraction(2) ** floor(log2(min(max(TIME_SHARE / fastest, FASTEST), SLOWEST)))

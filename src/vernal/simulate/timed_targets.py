@@ -29,7 +29,9 @@ from vernal.simulate.targets import path_margins
 from vernal.simulate.time_scale import time_scale
 from vernal.simulate.trajectories import column
 
-LONG = 64  # times the time scale of a model, for which trajectories are followed where a claim has no last time
+ENDLESS_SCALES = (
+    64  # times the time scale of a model, for which trajectories are followed where a claim has no last time
+)
 ROUNDING = 1e-12  # of sums of times
 
 
@@ -161,7 +163,7 @@ def _with_end(question: Question) -> Formula:
     kept = always(question.claim.normal) if question.claim.is_endless else None
     if kept is None:
         return question.claim.normal
-    return replace(kept, bound=Bound(kept.bound.lower, kept.bound.lower + LONG * time_scale(question.model)))
+    return replace(kept, bound=Bound(kept.bound.lower, kept.bound.lower + ENDLESS_SCALES * time_scale(question.model)))
 
 
 class SampledTarget:

@@ -18,7 +18,7 @@ from vernal.simulate.trajectories import column
 LOOKS = 512  # at simulated paths, for where they cross a section
 LATE = 0.1  # of the time until paths are back, that is followed besides
 LEVELS = 64  # values that a section may have, at least
-ROOM, ROOM_ABOUT = 0.5, 1 / 64  # on each side: of the width of where paths cross, and of all that they cover
+CROSSING_ROOM, ORBIT_ROOM = 0.5, 1 / 64  # on each side: of the width of where paths cross, and of all that they cover
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def _proposed(model: Model, runs: Runs, place: int, settled: float) -> ProposedS
     seen = where[when >= settled] if (when >= settled).any() else where
     spread = np.ptp(states[:, runs.times >= settled], axis=(0, 1))
     low, high = seen.min(axis=0), seen.max(axis=0)
-    more = ROOM * (high - low) + ROOM_ABOUT * spread
+    more = CROSSING_ROOM * (high - low) + ORBIT_ROOM * spread
     box = np.stack([low - more, high + more])
     box[:, place] = level
     passed = ((where >= box[0]) & (where <= box[1]))[:, np.arange(len(low)) != place].all(axis=1)

@@ -55,9 +55,9 @@ INNER_SHARE = 1 / 16  # of a box's width, by which simulated paths have to be in
 SIMULATED, FEW_SIMULATED = 200, 32  # paths that propose a box, and that propose a section
 SECTION_COUNTS = (16, 64, 256)  # periods after which they may have settled
 ROUNDING = 1e-12  # of simulated times
-CELLS = ((8, 4), (8, 16), (16, 4), (16, 16), (32, 4), (32, 16), (32, 64), (64, 16), (64, 64), (128, 64))
+CELL_GRIDS = ((8, 4), (8, 16), (16, 4), (16, 16), (32, 4), (32, 16), (32, 64), (64, 16), (64, 64), (128, 64))
 # how many cells are as wide as what paths cover, and after how many periods they are met again
-FEW = CuttingLimits(rounds=4, most=64, patience=3)  # for sections
+SECTION_LIMITS = CuttingLimits(rounds=4, most=64, patience=3)  # for sections
 MOST_CELLS, CELL_DIMENSIONS = 4096, 3
 CELL_LIMITS = CuttingLimits(rounds=6, most=2 * MOST_CELLS, patience=4)  # of what begins in new cells
 NOT_RECURRENT = "no box was found in which paths are after {} seconds, and to which they come back after as many more"
@@ -124,7 +124,7 @@ class RecurrentSearch:
             if count in SECTION_COUNTS and self.model.grid is None:
                 yield self._within(self.budget.part(BOX_SHARE), partial(self._section, count))
             count *= 2
-        for cells, periods in CELLS if sum(var.sort == REAL for var in self.lasts) <= CELL_DIMENSIONS else ():
+        for cells, periods in CELL_GRIDS if sum(var.sort == REAL for var in self.lasts) <= CELL_DIMENSIONS else ():
             yield self._within(self.budget.part(CELLS_SHARE), partial(self._many, cells, periods))
 
     def _within(self, part: Budget, attempt: Attempt) -> RecurrentSet | None:
@@ -229,8 +229,8 @@ class RecurrentSearch:
             arriving = Returns(self.model, self.kept, Stretch(arrival, self.begins), budget.check)
             if (
                 self.begins <= arrival
-                and self._shown(around, around.boxes(box), section, FEW)
-                and self._shown(arriving, start_boxes(self.model), section, FEW)
+                and self._shown(around, around.boxes(box), section, SECTION_LIMITS)
+                and self._shown(arriving, start_boxes(self.model), section, SECTION_LIMITS)
             ):
                 return replace(self._set(arrival, period, box), section=self.lasts[place].name)
         return None

@@ -38,7 +38,7 @@ from vernal.sets.sampled.sections import Section
 
 Sees = Callable[[Segments, Mask], Mask]  # of the boxes of a batch, with those that keep everything: which will do
 
-LIMITS = CuttingLimits(rounds=10, most=8192, patience=4)
+LIMITS = CuttingLimits(rounds=8, most=2048, patience=3)
 OPEN_SETS = "{} of the sets that begin there may break the claim, leave the region, or come elsewhere, after {} seconds"
 
 
@@ -106,7 +106,9 @@ class Returns:
             return None if inside else self._said(len(boxes))
         if self.rounds.is_too_large:
             return "one set takes too much memory"
-        sees = partial(self._passing if isinstance(targets, Section) else self._ending_in, targets)
+        sees: Sees = (
+            partial(self._ending_in, targets) if not isinstance(targets, Section) else partial(self._passing, targets)
+        )
         end = cut_until_decided(boxes, lambda own: self._open(own, sees, adapt=True), self._cut, limits, self.tick)
         return None if end.end is CuttingEnd.DECIDED else self._said(len(end.boxes))
 
