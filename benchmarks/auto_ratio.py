@@ -1,4 +1,4 @@
-"""What `auto` takes where one engine alone decides: `python -m benchmarks.auto_ratio [--quick] [--cap S]`.
+"""What `auto` takes where one engine alone decides: `python -m benchmarks.auto_ratio [--quick] [--cap S] [--only TEXT]`
 
 Every engine that takes a question is asked alone, then `auto` with ten times the time of the fastest. Counted are the
 questions for which the fastest takes at least a second: how many `auto` decides within three times and within ten times
@@ -137,11 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.auto_ratio", description="auto beside the fastest single engine")
     parser.add_argument("--quick", action="store_true", help="a few questions")
     parser.add_argument("--cap", type=float, default=16.0, help="seconds of each engine alone")
+    parser.add_argument("--only", default="", metavar="TEXT", help="the questions that are called so, or in part")
     wanted = parser.parse_args(arguments)
     lines, ratios = [], []
     for entry in engines():
         entry.load()  # importing is not counted
-    for row in questions(quick=wanted.quick):
+    for row in (one for one in questions(quick=wanted.quick) if wanted.only in one.label):
         found = measured(row, wanted.cap)
         if found is None:
             continue

@@ -24,9 +24,17 @@ def _tanh(value: Floats) -> Floats:
     return np.asarray(np.tanh(value))
 
 
+def _sigmoid(value: Floats) -> Floats:
+    return np.asarray(0.5 * (1 + np.tanh(value / 2)))
+
+
 # By the ONNX operator: the function, and its slope as a function of its value.
-FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {"Relu": _relu, "Tanh": _tanh}
-SLOPES: dict[str, Callable[[Floats], Floats]] = {"Relu": lambda y: (y > 0).astype(float), "Tanh": lambda y: 1 - y**2}
+FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {"Relu": _relu, "Tanh": _tanh, "Sigmoid": _sigmoid}
+SLOPES: dict[str, Callable[[Floats], Floats]] = {
+    "Relu": lambda y: (y > 0).astype(float),
+    "Tanh": lambda y: 1 - y**2,
+    "Sigmoid": lambda y: y * (1 - y),
+}
 
 
 def forward(layers: Layers, inputs: Floats, function: str) -> list[Floats]:

@@ -11,6 +11,8 @@ huge        numbers from 1e-330 to 1e400 (tests/huge_loops.py): constants, weigh
             starts, and claims far ahead. Everything is rational, and judged as `intervals` are;
 affine      x' = A x + b from boxes, contracting and expanding (tests/affine_loops.py), and half-spaces claimed for all
             time, against the analytic answer where that is clear by a margin;
+relays      integrators fed by pushes of one size to and fro (tests/relay_loops.py), and how far they go for all time,
+            against long runs: what these reach may not be excluded;
 graphs      finitely many states (tests/graph_loops.py), formulas to depth four with and without bounds, LTL and CTL; a
             naive checker of graphs (tests/explicit_oracle.py) knows the answer;
 networks    one application of a ReLU, maxout, tanh, clipped or branching network of up to 40 neurons
@@ -91,7 +93,7 @@ class Column:
 
 def is_complete_for(question: Instance) -> bool:
     """Whether `auto` has to decide it, short of a limit: nobody promises that of what is not piecewise linear."""
-    if question.family in ("recurrent", "nonlinear", "affine"):
+    if question.family in ("recurrent", "nonlinear", "affine", "relays"):
         return False
     if question.family == "networks" and plain(question.system).kind == "tanh":
         return False

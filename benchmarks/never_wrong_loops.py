@@ -1,19 +1,25 @@
 """Is any engine ever wrong about a loop that samples? `python -m benchmarks.never_wrong_loops [--instances N]`.
 
 Random loops of two variables under a network, with jumps, delays, noise or an argmax (tests/wild_samplers.py), and
-claims that are true or false by a little; of every second one (tests/wilder_samplers.py) also memory and the clock, all
-at once, and claims with F, U and within each other. Of a claim that holds, simulated paths from corners of the initial
-set have to be true; a path that violates a claim is enclosed again, and simulated where there is no noise. Ends with 1
-if anything was wrong.
+claims that are true or false by a little; three of four (tests/wilder_samplers.py) also have memory and the clock, all
+at once, and claims with F, U and windows within windows; two of these three other plants, and starts on the border of
+the region. Of a claim that holds, paths that scipy's DOP853 simulates to 1e-12 from corners of the initial set have to
+be true; a path that violates a claim is enclosed again, and simulated where there is no noise. `--jobs` are processes.
+Ends with 1 if anything was wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from itertools import islice
+from math import inf
 
 import vernal as vn
+from tests.sampled_loops import Dop853
 from tests.wild_samplers import SamplerCase, wild_loop
 from tests.wilder_samplers import WilderCase, wilder_loop
 from vernal.engines.check import parse_formula, question_of
@@ -42,22 +48,46 @@ def system_of(case: SamplerCase | WilderCase) -> vn.System:
     return case.loop.system if isinstance(case, SamplerCase) else case.make().system
 
 
+def case_of(seed: int) -> SamplerCase | WilderCase:
+    """The instance of a seed."""
+    return wilder_loop(seed, seed % 4 > 1, Dop853) if seed % 4 else wild_loop(seed, Dop853())
+
+
+def judged(seed: int, timeout: float) -> tuple[Counter[str], list[str]]:
+    """What the engines say of an instance, and what of that is wrong."""
+    verdicts, failures, case = Counter[str](), [], case_of(seed)
+    for engine in ENGINES:
+        result = vn.check(system_of(case), case.formula, engine=engine, timeout=timeout)
+        verdicts[f"{engine} {result.verdict}"] += 1
+        if wrong(case, result):
+            failures.append(f"WRONG {engine}: {case}: {result}")
+    return verdicts, failures
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compare engines with simulated paths of random loops that sample.")
     parser.add_argument("--instances", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=8.0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=inf, metavar="S", help="begin no instance after so many seconds")
     given = parser.parse_args()
-    failures, verdicts = 0, Counter[str]()
-    for seed in range(given.seed, given.seed + given.instances):
-        case = wilder_loop(seed) if seed % 2 else wild_loop(seed)
-        for engine in ENGINES:
-            result = vn.check(system_of(case), case.formula, engine=engine, timeout=given.timeout)
-            verdicts[f"{engine} {result.verdict}"] += 1
-            if wrong(case, result):
-                failures += 1
-                print(f"WRONG {engine}: {case}: {result}", flush=True)
-    print(", ".join(f"{count} {what}" for what, count in sorted(verdicts.items())), f"; {failures} wrong")
+    failures, verdicts, done, last = 0, Counter[str](), 0, time.monotonic() + given.limit
+    with ProcessPoolExecutor(given.jobs) as pool:
+        seeds = iter(range(given.seed, given.seed + given.instances))
+        waiting = {pool.submit(judged, seed, given.timeout) for seed in islice(seeds, 2 * given.jobs)}
+        while waiting:
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for said, problems in (future.result() for future in ready):
+                verdicts, failures, done = verdicts + said, failures + len(problems), done + 1
+                print("\n".join(problems), end="\n" * bool(problems), flush=True)
+            more = len(ready) if time.monotonic() < last else 0
+            waiting |= {pool.submit(judged, seed, given.timeout) for seed in islice(seeds, more)}
+    print(
+        f"{done} loops:",
+        ", ".join(f"{count} {what}" for what, count in sorted(verdicts.items())),
+        f"; {failures} wrong",
+    )
     return 1 if failures else 0
 
 

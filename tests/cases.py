@@ -58,6 +58,18 @@ x = "d - d"
 y = "d"
 """
 
+RELAY = """
+[state]
+x = "real"
+v = "real"
+[init]
+x = "[-0.5, 0.5]"
+v = "[-0.2, 0.2]"
+[environment.next]
+x = "x + 0.1*v"
+v = "v + 0.1*if(x + 1.5*v >= 0, -1, 1)"
+"""
+
 COUNTER = """
 [state]
 n = "int [0, 3]"
@@ -626,6 +638,14 @@ CASES = [
         "3.78, and of draws and the offset at most 10 * 0.11 * sqrt(2)",
         ("auto", "invariants"),
     ),
+    Case(
+        RELAY,  # s = x + 1.5 v moves by 0.1 v and 0.15 towards 0, and x is 14/15 of itself and 1/15 of s
+        "G (abs(x) <= 0.9)",
+        HOLDS,
+        "abs(s) <= 0.8, so that abs(x) <= 0.8 and abs(v) <= 1.07",
+        ("auto", "invariants"),
+    ),
+    Case(RELAY, "G (x <= 0.52)", VIOLATED, "0.5 and then 0.52, and on at a speed of 0.1", ("auto", "falsify")),
     Case(TENTH, "X[10] (x >= 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
     Case(TENTH, "X[10] (x == 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
     Case(TENTH, "X[10] (x < 1)", VIOLATED, "0.1 ten times is 1", FALSIFY),

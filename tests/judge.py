@@ -15,6 +15,7 @@ from tests.hard_loops import any_start, gridded, hard_formula, hard_loop, walk
 from tests.huge_loops import huge_formula, huge_loop
 from tests.jani_starts import drawn
 from tests.network_questions import network_claim, network_system, plain, truth
+from tests.relay_loops import is_broken, relay_formula, relay_loop
 from tests.sampling import Oracle
 from tests.wild_loops import close_formula, curved_loop, memory_loop
 from vernal.engines.check import parse_formula
@@ -63,6 +64,7 @@ FAMILIES: dict[str, Make] = {
     "huge": _made(huge_loop, huge_formula),
     "graphs": _made(graph_loop, graph_formula),
     "affine": _made(affine_loop, affine_formula),
+    "relays": _made(relay_loop, relay_formula),
     "networks": _made(network_system, network_claim),
     "starts": _planning,
 }
@@ -114,6 +116,8 @@ class Judge:
             return self.oracle.problem(result)
         if self.question.family == "affine":
             return self._affine_problem(result)
+        if self.question.family == "relays":
+            return self._relay_problem(result)
         if self.question.family == "networks":
             return self._network_problem(result)
         if self.question.family == "starts":
@@ -152,6 +156,11 @@ class Judge:
         elif truth is not (result.verdict is HOLDS):
             return f"{result.verdict.value}, but it is {truth}"
         return None
+
+    def _relay_problem(self, result: Result) -> str | None:
+        """Long runs, which break what is too small; a violation is shown by its trace."""
+        broken = result.verdict is HOLDS and is_broken(self.question.system, self.question.formula)
+        return "holds, but long runs break it" if broken else None
 
     def _network_problem(self, result: Result) -> str | None:
         """Z3's answer, where it has one; and what thousands of points say of the margin."""

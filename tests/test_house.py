@@ -407,3 +407,9 @@ def test_no_engine_is_believed_on_its_own_word() -> None:
     assert found == CELLS
     assert typed_directions("Proof(direction=Direction.OVER)") == [1]
     assert typed_directions("class Pieces:\n    direction = Direction.OVER") == [2]
+
+
+def test_values_are_kept_without_a_lock() -> None:
+    """The one of Python 3.11 holds a lock of its class while it computes; work that waits there would keep it."""
+    locked = [path for path in FILES if re.search(r"functools\b.*\bcached_property", path.read_text(encoding="utf-8"))]
+    assert locked == []

@@ -23,6 +23,7 @@ from benchmarks.queries.tools import FAILED, TIMED_OUT, UNKNOWN, Tool, find_tool
 from tests.plain_bounds import AGAIN, reproved, upper_bounds
 
 QUESTIONS = read_questions()
+BY_BOXES = [one for one in QUESTIONS if one.answer == "unsat" and one.suite != "formulas"]
 SQUARE = (("-0.5", "0.5"),) * 3
 
 
@@ -219,7 +220,7 @@ def test_training_brings_a_network_closer_to_what_is_wanted() -> None:
 
 def test_kept_weights_are_read_back(tmp_path: Path) -> None:
     made = {name: networks.load(name) for name in networks.NETWORKS}
-    networks.keep(made, tmp_path / "weights.npz")
+    networks.keep({name: made[name] for name in networks.LEARNT}, tmp_path / "weights.npz")
     kept, here = (np.load(path) for path in (networks.WEIGHTS, tmp_path / "weights.npz"))
     assert sorted(kept) == sorted(here)
     assert all((kept[name] == here[name]).all() for name in kept)
@@ -227,7 +228,8 @@ def test_kept_weights_are_read_back(tmp_path: Path) -> None:
     for name, layers in made.items():
         sizes = networks.NETWORKS[name].sizes
         assert [weight.shape for weight, _ in layers] == [(m, n) for n, m in pairwise(sizes)]
-        assert networks.error(name, layers, 1_000) < 0.15  # of values between 0 and 1.13
+        if networks.NETWORKS[name].formula is None:
+            assert networks.error(name, layers, 1_000) < 0.15  # of values between 0 and 1.13
 
 
 def test_the_sets_are_the_same_files_everywhere(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ def test_every_sat_has_a_witness_over_the_reals(question: AskedQuestion) -> None
     assert is_witness(question, networks.load(question.network), point)
 
 
-@pytest.mark.parametrize("question", [one for one in QUESTIONS if one.answer == "unsat"], ids=lambda one: one.name)
+@pytest.mark.parametrize("question", BY_BOXES, ids=lambda one: one.name)
 def test_no_point_does_what_is_called_unsat(question: AskedQuestion) -> None:
     lower, upper = question.ends()
     points = np.random.default_rng(0).uniform(lower, upper, (2_000, len(lower)))
@@ -256,7 +258,7 @@ def test_no_point_does_what_is_called_unsat(question: AskedQuestion) -> None:
 
 
 def test_the_smallest_unsat_is_proven_again() -> None:
-    few = min((one for one in QUESTIONS if one.answer == "unsat"), key=lambda one: int(one.how.split()[0]))
+    few = min(BY_BOXES, key=lambda one: int(one.how.split()[0]))
     assert cover(few, networks.load(few.network), 20).answer == "unsat"
 
 
@@ -272,9 +274,8 @@ def test_a_written_network_computes_what_its_layers_do(tmp_path: Path) -> None:
 
 def test_a_second_method_proves_the_easy_ones_again() -> None:
     """Most of the others were, with more time (`python -m tests.plain_bounds`)."""
-    unsat = [one for one in QUESTIONS if one.answer == "unsat"]
-    twice = [one for one in unsat if AGAIN in one.how]
-    assert len(twice) >= 0.8 * len(unsat)
+    twice = [one for one in BY_BOXES if AGAIN in one.how]
+    assert len(twice) >= 0.8 * len(BY_BOXES)
     easy = sorted(twice, key=lambda one: int(one.how.split()[0]))[:6]
     assert [reproved(one, networks.load(one.network)) for one in easy] == [int(one.how.split(AGAIN)[1]) for one in easy]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import vernal as vn
-from tests.sampled_loops import Actor, Loop, Numbers, simulated
+from tests.sampled_loops import Actor, Flowing, Loop, Numbers, simulated
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix
 from vernal.model.network import Network, network_input
@@ -42,7 +42,7 @@ class SamplerCase:
         return f"loop {self.seed}: {self.formula}"
 
 
-def wild_loop(seed: int) -> SamplerCase:
+def wild_loop(seed: int, flowing: Flowing | None = None) -> SamplerCase:
     """A loop of two variables under one agent: with a jump, a delay, noise or an argmax, by chance."""
     rng = np.random.default_rng(seed)
     weights = [np.round(rng.normal(size=shape), 2) for shape in ((4, 2), (4,), (2, 4), (2,))]
@@ -71,7 +71,7 @@ def wild_loop(seed: int) -> SamplerCase:
     jump = (lambda now: {"x": now["x"] / 2, "y": now["y"] + 0.1}) if kind == "jump" else None
     corners = tuple({"x": x, "y": y} for x in (0.0, 0.05, 0.1) for y in (-0.1, 0.0))
     loop = Loop(_system(kind, activation, weights, every, (a, b, c, d)), rates, actors, jump, every, corners)
-    return _claimed(seed, loop, rng)
+    return _claimed(seed, loop, rng, flowing)
 
 
 def _system(
@@ -103,20 +103,20 @@ def _system(
     )
 
 
-def _claimed(seed: int, loop: Loop, rng: np.random.Generator) -> SamplerCase:
+def _claimed(seed: int, loop: Loop, rng: np.random.Generator, flowing: Flowing | None) -> SamplerCase:
     """A claim about the largest or the least value of a variable, somewhere near what paths do."""
     name, sign = str(rng.choice(["x", "y"])), int(rng.choice([-1, 1]))
     since = Fraction(int(rng.integers(0, 3)), 4)
-    paths = [play for first in loop.corners for play in plays(loop, first)]
+    paths = [play for first in loop.corners for play in plays(loop, first, flowing)]
     worst = max(sign * now[name] for path in paths for time, now in path if time >= float(since) - 1e-12)
     limit = round(worst + float(rng.choice([-0.3, -0.02, 0.02, 0.3, 1.0])), 4)
     atom = f"{name} <= {limit}" if sign > 0 else f"{name} >= {-limit}"
     return SamplerCase(seed, loop, f"G[{float(since)},{float(HORIZON)}] ({atom})", limit - worst)
 
 
-def plays(loop: Loop, first: Numbers) -> list[list[tuple[float, Numbers]]]:
+def plays(loop: Loop, first: Numbers, flowing: Flowing | None = None) -> list[list[tuple[float, Numbers]]]:
     """Some paths from a state, as far as they are in the region: noise is drawn anew in each."""
-    made = [simulated(loop, first, HORIZON, TICK) for _ in range(PLAYS // 6)]
+    made = [simulated(loop, first, HORIZON, TICK, flowing) for _ in range(PLAYS // 6)]
     return [_inside(path) for path in made]
 
 

@@ -8,7 +8,7 @@ never calls a path wrong that is right.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import vernal as vn
-from tests.sampled_loops import Actor, Loop, Numbers, simulated
+from tests.sampled_loops import Actor, Flowing, Loop, Numbers, simulated
 from tests.wild_samplers import HORIZON, NOISE, TICK
 from vernal.formats.recurrent import rnn
 from vernal.model import build
@@ -25,7 +25,8 @@ from vernal.model.expr import Matrix
 from vernal.model.network import Network, network_input
 
 PLAYS = 3  # with noise, from each corner
-EDGE = 6.0  # of the region
+EDGE = 6.0  # of the region; at a border paths begin where x is least in it
+BEYOND = 1e-6  # of it, where a path that keeps to its edge may be by rounding
 Path = list[tuple[float, Numbers]]
 Array = np.ndarray[Any, Any]
 
@@ -87,6 +88,7 @@ class WilderCase:
     kinds: frozenset[str]
     make: Callable[[], Loop]  # anew for each path: what it remembers is in it
     claim: Claim
+    flowing: Flowing | None = None
 
     def __str__(self) -> str:
         return f"loop {self.seed} ({', '.join(sorted(self.kinds)) or 'plain'}): {self.claim}"
@@ -95,21 +97,30 @@ class WilderCase:
     def formula(self) -> str:
         return str(self.claim)
 
-    def paths(self, firsts: list[Numbers]) -> list[Path]:
-        count = PLAYS if "noisy" in self.kinds else 1
-        return [_inside(simulated(self.make(), first, HORIZON, TICK)) for first in firsts for _ in range(count)]
+    def paths(self, firsts: list[Numbers], beyond: float = 0.0) -> list[Path]:
+        """Simulated paths as far as they are in the region, or no further than this beyond it."""
+        count, least = PLAYS if "noisy" in self.kinds else 1, (0.0 if "border" in self.kinds else -EDGE) - beyond
+        made = [simulated(self.make(), first, HORIZON, TICK, self.flowing) for first in firsts for _ in range(count)]
+        return [_inside(path, least, EDGE + beyond) for path in made]
 
     def contradicts_proof(self) -> bool:
         """Whether a simulated path from a corner breaks the claim."""
-        paths = self.paths(list(self.make().corners))
-        return any(self.claim.margin(path, 0, 1) < -_between(path) for path in paths)
+        firsts = list(self.make().corners)
+        wrong = [self._breaks(path) for path in self.paths(firsts)]
+        if "border" not in self.kinds or "noisy" in self.kinds:  # of noise no path comes again
+            return any(wrong)
+        return any(map(min, wrong, map(self._breaks, self.paths(firsts, BEYOND))))
+
+    def _breaks(self, path: Path) -> bool:
+        return self.claim.margin(path, 0, 1) < -_between(path)
 
     def contradicts_path(self, first: Numbers) -> bool:
         """Whether the path from a state keeps the claim, where there is one only."""
         if "noisy" in self.kinds:
             return False
-        (path,) = self.paths([{name: float(first[name]) for name in ("x", "y")} | {"t": 0.0}])
-        return self.claim.margin(path, 0, -1) > _between(path)
+        at = [{name: float(first[name]) for name in ("x", "y")} | {"t": 0.0}]
+        paths = [path for beyond in (0.0, BEYOND) for path in self.paths(at, beyond)]
+        return all(self.claim.margin(path, 0, -1) > _between(path) for path in paths)
 
 
 def _between(path: Path) -> float:
@@ -118,17 +129,24 @@ def _between(path: Path) -> float:
     return 2 * max(moves, default=0.0) + 1e-6
 
 
-def _inside(path: Path) -> Path:
+def _inside(path: Path, least: float = -EDGE, most: float = EDGE) -> Path:
     for k, (_, now) in enumerate(path):
-        if max(abs(now["x"]), abs(now["y"])) > EDGE:
+        if now["x"] < least or max(now["x"], abs(now["y"])) > most:
             return path[:k] or path[:1]
     return path
 
 
-def wilder_loop(seed: int) -> WilderCase:
-    """A loop of two variables under one agent with some of everything, and a claim near what it does."""
+def wilder_loop(seed: int, more: bool = False, flowing: Callable[[], Flowing] | None = None) -> WilderCase:
+    """A loop of two variables under one agent with some of everything, and a claim near what it does.
+
+    With `more` there are other plants among them, and starts on the border of the region.
+    """
     rng = np.random.default_rng([seed, 24])
     kinds = frozenset(kind for kind in ("jump", "late", "noisy", "memory", "clock") if rng.random() < 0.4)
+    if more:
+        other = np.random.default_rng([seed, 53])
+        kinds |= {str(other.choice(["swing", "saturated", "damped"]))}
+        kinds |= {"border"} if other.random() < 0.3 else set()
     a, b, c, d = (round(float(x), 2) for x in rng.uniform(-1, 1, 4))
     weights = [np.round(rng.normal(size=shape), 2) for shape in ((2, 2), (2, 2), (2,), (1, 2), (1,))]
     every = Fraction(int(rng.choice([1, 2])), 10)
@@ -138,8 +156,8 @@ def wilder_loop(seed: int) -> WilderCase:
     def make() -> Loop:
         return _loop(system, kinds, weights, every, (a, b, c, d), noise)
 
-    plain = WilderCase(seed, kinds, make, Claim("<="))
-    return WilderCase(seed, kinds, make, _claim(rng, plain.paths(list(make().corners)), "clock" in kinds))
+    plain = WilderCase(seed, kinds, make, Claim("<="), flowing and flowing())
+    return replace(plain, claim=_claim(rng, plain.paths(list(make().corners)), "clock" in kinds))
 
 
 def _loop(
@@ -168,6 +186,10 @@ def _loop(
     def flow(now: Numbers) -> Numbers:
         x, y = now["x"], now["y"]
         wind = float(np.sin(3 * now["t"])) if "clock" in kinds else 0.0
+        if "saturated" in kinds:
+            return {"x": float(np.tanh(y)) + a / 2 + wind, "y": b * float(np.cos(x)) - y + d * now["u"], "t": 1.0}
+        if "damped" in kinds:
+            return {"x": a * y + wind, "y": (b * x + d + now["u"]) / (1 + x * x) + c * y, "t": 1.0}
         return {"x": y + a * float(np.sin(x)) + wind, "y": b * x + c * x * y + d + now["u"] / 2, "t": 1.0}
 
     delay, start = (Fraction(1, 40), 0.5) if "late" in kinds else (Fraction(0), 0.0)
@@ -189,16 +211,23 @@ def _system(kinds: frozenset[str], weights: list[Array], every: Fraction, rates:
     late: dict[str, Any] = {"delay": "0.025", "start": ["0.5"]} if "late" in kinds else {}
     return vn.System(
         "wilder",
-        state={"x": vn.real(-6, 6), "y": vn.real(-6, 6)},
+        state={"x": vn.real(0 if "border" in kinds else -6, 6), "y": vn.real(-6, 6)},
         init={"x": vn.interval(0, "0.1"), "y": vn.interval("-0.1", 0)},
         agents={"u": vn.agent(net, observe=seen, act="raw", every=every, **late)},
-        rates=lambda s: {
-            "x": s.y + a * vn.sin(s.x) + (vn.sin(3 * s.t) if "clock" in kinds else 0),
-            "y": b * s.x + c * s.x * s.y + d + s.u / 2,
-        },
+        rates=lambda s: _rates(kinds, (a, b, c, d), s),
         step=(lambda s: {"x": s.x / 2, "y": s.y + Fraction(1, 10)}) if "jump" in kinds else None,
         every=every,
     )
+
+
+def _rates(kinds: frozenset[str], numbers: tuple[Fraction, ...], s: Any) -> dict[str, Any]:
+    a, b, c, d = numbers
+    wind = vn.sin(3 * s.t) if "clock" in kinds else 0
+    if "saturated" in kinds:
+        return {"x": vn.tanh(s.y) + a / 2 + wind, "y": b * vn.cos(s.x) - s.y + d * s.u}
+    if "damped" in kinds:
+        return {"x": a * s.y + wind, "y": (b * s.x + d + s.u) / (1 + s.x * s.x) + c * s.y}
+    return {"x": s.y + a * vn.sin(s.x) + wind, "y": b * s.x + c * s.x * s.y + d + s.u / 2}
 
 
 def _claim(rng: np.random.Generator, paths: list[Path], clock: bool) -> Claim:

@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import table
-from vernal.engines.check import ask
+from benchmarks.loop_tables import Problem as Claim
+from benchmarks.loop_tables import asked
+from benchmarks.measure import setting, table
+from benchmarks.pipe_judge import PipeJudge
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.evidence.result import HOLDS, Result
+from vernal.evidence.result import HOLDS
 from vernal.formats.task.blueprint import load
-from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import Task
-from vernal.run.budget import Budget
 from vernal.simulate.trajectories import simulate_flow
 
 HERE = Path(__file__).parent
-ROUNDING = 1e-6  # of simulated trajectories
 HEADER = ("problem", "verdict", "CPU s", "parts", "width of", "at the end", "simulated", "runs", "outside")
 
 
@@ -40,6 +38,13 @@ class Problem:
     of: str
     parameters: Mapping[str, float] = field(default_factory=dict)
     same_start: bool = False  # one initial state, so that one trajectory is all there is
+
+    @property
+    def claim(self) -> Claim:
+        """The only property of its file, by `flowpipe`."""
+        file = HERE / f"{self.file}.toml"
+        (asked,) = load(file, **self.parameters).properties
+        return Claim(file, asked, parameters=self.parameters, engine="flowpipe")
 
 
 PROBLEMS = (
@@ -62,51 +67,32 @@ PROBLEMS = (
 )  # fmt: skip
 
 
-def outside(pipe: Flowpipe, times: Floats, states: Floats) -> int:
-    """How many trajectories (runs, times, n) are at some time in no set of a flowpipe.
-
-    Where the simulator has no number (its steps are explicit, and the last of Robertson's problems is too stiff for
-    them) nothing is compared; tests/interpret/flow/test_linear_steps.py does it with an implicit scheme.
-    """
-    low, high = pipe.sets.ranges()
-    wrong = np.zeros(len(states), dtype=bool)
-    for position, now in enumerate(times):
-        rows = (pipe.times[:, 0] <= now) & (now <= pipe.times[:, 1])
-        inside = ~np.isfinite(states[:, position]).all(axis=1)
-        for below, above in zip(low[rows], high[rows], strict=True):
-            here = states[:, position]
-            inside |= ((below - ROUNDING <= here) & (here <= above + ROUNDING)).all(axis=1)
-        wrong |= ~inside
-    return int(wrong.sum())
-
-
 def row(problem: Problem, runs: int, timeout: float) -> tuple[list[str], bool]:
     """One line of the table, and whether it is as it should be."""
-    task = load(HERE / f"{problem.file}.toml", **problem.parameters)
-    started = time.process_time()
-    ((name, formula),) = task.properties.items()
-    budget = Budget(timeout=timeout, started=started, clock=time.process_time)
-    result = ask(task, formula, name, "flowpipe", budget)
-    spent = time.process_time() - started
+    claim = problem.claim
+    result, spent = asked(claim, timeout)
     told = [problem.name, str(result.verdict), f"{spent:.2f}", str(result.statistics.get("boxes", ""))]
     if not isinstance(result.evidence, Flowpipe):
         return [*told, "", "", "", "", result.reason or ""], False
     count = 1 if problem.same_start else runs
-    wrong, widths = compared(task, result, result.evidence, problem, count)
+    wrong, widths = compared(claim.task(), result.evidence, problem.of, count)
     return [*told, problem.of, *widths, str(count), str(wrong)], not wrong and result.verdict is HOLDS
 
 
-def compared(task: Task, result: Result, pipe: Flowpipe, problem: Problem, count: int) -> tuple[int, tuple[str, str]]:
-    """How many simulated trajectories are outside a flowpipe, and the widths of a variable at its end."""
+def compared(task: Task, pipe: Flowpipe, of: str, count: int) -> tuple[int, tuple[str, str]]:
+    """How many simulated trajectories are outside a flowpipe, and the widths of a variable at its end.
+
+    Where the simulator has no number (its steps are explicit, and the last of Robertson's problems is too stiff for
+    them) nothing is compared; tests/interpret/flow/test_linear_steps.py does it with an implicit scheme.
+    """
     last = float(pipe.until)
     made = simulate_flow(task.model, count, last, np.random.default_rng(0), corners=count > 1)
-    states = np.stack([made.state[variable.name] for variable in task.model.state], axis=2)
-    times = np.linspace(0.0, last, states.shape[1]) if made.times is None else np.asarray(made.times)
-    column = [variable.name for variable in task.model.state].index(problem.of)
     low, high = pipe.sets.rows(pipe.times[:, 1] >= last).ranges()
+    column = pipe.variables.index(of)
     width = float(high[:, column].max() - low[:, column].min())
-    simulated = float(np.ptp(states[:, -1, column]))
-    return outside(pipe, times, states), (f"{width:.3g}", f"{simulated:.3g}" if np.isfinite(simulated) else "")
+    simulated = float(np.ptp(made.state[of][:, -1]))
+    told = f"{width:.3g}", f"{simulated:.3g}" if np.isfinite(simulated) else ""
+    return int(PipeJudge(pipe).outside(made).sum()), told
 
 
 def main() -> int:
@@ -123,7 +109,7 @@ def main() -> int:
             print(", ".join(line), file=sys.stderr, flush=True)
             rows.append(line)
             fine &= good
-    print(table(HEADER, rows))
+    print(setting(), table(HEADER, rows), sep="\n\n")
     return 0 if fine else 1
 
 

@@ -5,12 +5,16 @@ aircraft, as the tables of ACAS Xu say it; `surface` (3-256x256-1 tanh) has rand
 to the depth of the closest approach by least squares. Trained weights are rounded to multiples of 1/64 and kept as
 bytes (weights.npz beside this file), so that the same networks, and with them the known answers, come out on every
 machine: what is trained anew is another network wherever sums are rounded differently. Hidden layers of `surface` come
-from Python's own generator, which is the same everywhere.
+from Python's own generator, which is the same everywhere. `swarm` (14-32x32-2) learns how near robots of a formation
+come to each other: more inputs than can be cut one after the other. `keep_*` (4-46x46x46-1 and 4-100x100-1) learn how
+far from its lane a vehicle gets: a barrier, whose neurons are too many to be cut. `formula_*` (30-99-1) are written,
+not learnt: see `formulas`.
 """
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.learning import Floats, Layers, Sample, Training, forward
+from benchmarks.queries import formulas
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE / "weights.npz"
@@ -98,6 +103,28 @@ def depth_sample(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
     return inputs[:, :3], costs(states_of(inputs), 0)[:, :1]
 
 
+def swarm_sample(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    """Where seven robots are in a square; the least distance between neighbours, and how far the last is from home."""
+    inputs: Floats = rng.uniform(-0.5, 0.5, (count, 14))
+    places = inputs.reshape(count, 7, 2)
+    apart = np.hypot(*np.moveaxis(np.diff(places, axis=1), 2, 0))
+    return inputs, np.stack([apart.min(axis=1), np.hypot(*places[:, -1].T)], axis=1)
+
+
+def lane_sample(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+    """Offset, its rate, heading and its rate of a vehicle that steers back to its lane; how far off it gets."""
+    inputs: Floats = rng.uniform(-0.5, 0.5, (count, 4))
+    offset, rate, heading, turn = inputs.T.copy()
+    worst = np.abs(offset)
+    for _ in range(30):
+        steer = np.clip(-1.2 * offset - 0.8 * rate - 2.0 * heading - 0.4 * turn, -0.25, 0.25)
+        turn = turn + 0.1 * (4.0 * steer - 1.5 * turn)
+        rate = rate + 0.1 * (3.0 * heading + 2.0 * steer - rate)
+        heading, offset = heading + 0.1 * turn, offset + 0.1 * rate
+        worst = np.maximum(worst, np.abs(offset))
+    return inputs, 1 - np.exp(-((worst / 0.6) ** 2))[:, None]
+
+
 # The networks ---------------------------------------------------------------------------------------------------------
 
 
@@ -109,6 +136,7 @@ class Shape:
     function: str  # the ONNX operator between layers
     sample: Sample | None = None  # what it is trained on; None: random hidden layers, the last one fitted
     training: Training | None = None
+    formula: int | None = None  # the seed of the formula that it is written from; then nothing of it is kept
 
 
 ACAS = (5, *(50,) * 6, 5)
@@ -120,7 +148,12 @@ NETWORKS: dict[str, Shape] = {
         for k, v in enumerate((-0.25, 0.25))
     },
     "surface": Shape((3, 256, 256, 1), "Tanh"),
+    "swarm": Shape((14, 32, 32, 2), "Relu", swarm_sample, Training(12_000, most=MOST)),
+    "keep_138": Shape((4, 46, 46, 46, 1), "Relu", lane_sample, Training(8_000, most=MOST)),
+    "keep_200": Shape((4, 100, 100, 1), "Relu", lane_sample, Training(8_000, most=MOST)),
+    **{f"formula_{seed}": Shape(formulas.SIZES, "Relu", formula=seed) for seed in formulas.SEEDS},
 }
+LEARNT = [name for name, shape in NETWORKS.items() if shape.formula is None]
 
 
 def random_hidden(sizes: Sequence[int], seed: int) -> Layers:
@@ -164,8 +197,10 @@ def train(name: str) -> Layers:
 
 
 def load(name: str) -> Layers:
-    """A network from the weights that are kept."""
+    """A network from the weights that are kept, or from the formula it is written from."""
     shape = NETWORKS[name]
+    if shape.formula is not None:
+        return formulas.layers(formulas.drawn(shape.formula))
     with np.load(WEIGHTS) as kept:
         hidden = random_hidden(shape.sizes, sum(map(ord, name))) if shape.sample is None else []
         return hidden + [
@@ -199,8 +234,9 @@ def error(name: str, layers: Layers, count: int = 20_000) -> float:
 
 
 def main() -> None:
-    made = {}
-    for name in NETWORKS:
+    """Train those that are named, or all; what is kept of the others stays."""
+    made = {name: load(name) for name in LEARNT if sys.argv[1:] and name not in sys.argv[1:]}
+    for name in sys.argv[1:] or LEARNT:
         made[name] = train(name)
         print(f"{name}: root of the mean square error {error(name, made[name]):.3f}", flush=True)
     keep(made)

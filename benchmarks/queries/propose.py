@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.learning import Floats, Layers
+from benchmarks.queries import formulas
 from benchmarks.queries.establish import CLEAR, cover, find_witness, float_margins
 from benchmarks.queries.networks import NETWORKS, load
 from benchmarks.queries.questions import QUESTIONS, AskedQuestion, read_questions, write_questions
@@ -46,7 +47,10 @@ SUITES = {
     "acas": Suite(("acas_0", "acas_1", "acas_4"), 20, {"sat": 22, "easy": 10, "middling": 14, "hard": 14}, 1),
     "turn": Suite(("turn_0", "turn_1"), 20, {"sat": 7, "easy": 4, "middling": 5, "hard": 2}, 2),
     "surface": Suite(("surface",), 20, {"sat": 5, "easy": 1, "middling": 4, "hard": 0}, 3, 60, 600, 3.0),
+    "swarm": Suite(("swarm",), 20, {"sat": 3, "easy": 3, "middling": 6, "hard": 0}, 4, 100, 10_000, 6.0),
+    "keep": Suite(("keep_138", "keep_200"), 20, {"sat": 2, "easy": 2, "middling": 4, "hard": 4}, 5, seconds=10.0),
 }
+FORMULAS = "formulas"
 
 
 def largest(question: AskedQuestion, layers: Layers, rng: np.random.Generator) -> tuple[float, Floats]:
@@ -154,10 +158,21 @@ def fill(name: str, suite: Suite) -> list[AskedQuestion]:
     raise AssertionError("proposals do not end")
 
 
+def of_formulas() -> Iterator[AskedQuestion]:
+    """Whether formulas have solutions, asked of their networks."""
+    for seed in formulas.SEEDS:
+        found = formulas.solution(formulas.drawn(seed))
+        answer, how = (
+            ("unsat", "no assignment") if found is None else ("sat", "witness " + " ".join("01"[v] for v in found))
+        )
+        box = (("0", "1"),) * formulas.VARIABLES
+        yield AskedQuestion(FORMULAS, f"formula_{seed}", f"formula_{seed}", box, "Y_0 <= 0", 20, answer, how)
+
+
 def main() -> None:
-    for name in sys.argv[1:] or SUITES:
+    for name in sys.argv[1:] or (*SUITES, FORMULAS):
         others = [one for one in read_questions() if one.suite != name] if QUESTIONS.exists() else []
-        write_questions([*others, *fill(name, SUITES[name])])
+        write_questions([*others, *(of_formulas() if name == FORMULAS else fill(name, SUITES[name]))])
 
 
 if __name__ == "__main__":

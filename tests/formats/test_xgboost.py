@@ -46,6 +46,16 @@ def test_classes_take_turns(tmp_path: Path) -> None:
     np.testing.assert_allclose(compute(network, POINTS), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["num_class", "num_target"])
+def test_every_output_may_have_a_base_score(kind: str, tmp_path: Path) -> None:
+    """As XGBoost 3 writes it, of classes and of regressions of several targets."""
+    trees = drawn(6, seed=1)
+    document = saved_by_xgboost(trees, FEATURES, 2, base="[5E-1,-2.5E-1]")
+    document["learner"]["learner_model_param"] |= {"num_class": "0", "num_target": "1"} | {kind: "2"}
+    expected = [[sum(value(tree, x)[0] for tree in trees[k::2]) + (0.5, -0.25)[k] for k in range(2)] for x in POINTS]
+    np.testing.assert_allclose(compute(read_network(written(document, tmp_path)), POINTS), expected, atol=1e-12)
+
+
 def test_the_base_score_of_a_logistic_objective_is_a_probability(tmp_path: Path) -> None:
     trees = drawn(2)
     network = read_network(written(saved_by_xgboost(trees, FEATURES, 0, "binary:logistic", "2.5E-1"), tmp_path))
@@ -81,7 +91,9 @@ TREE = ("learner", "gradient_booster", "model", "trees", 0)
         (_at("learner", "learner_model_param", "num_feature", entry="1"), FormatError, "reads input"),
         (_at("learner", "learner_model_param", "base_score", entry="warm"), FormatError, "base score"),
         (_at("learner", "learner_model_param", "base_score", entry="nan"), FormatError, "finite"),
+        (_at("learner", "learner_model_param", "base_score", entry="[1,2]"), FormatError, "2 base scores for 1"),
         (_at("learner", "gradient_booster", "model", "tree_info", entry=[]), FormatError, "one class for each"),
+        (_at("learner", "gradient_booster", "model", "tree_info", entry=[0, 1, 0]), FormatError, "beyond the 1"),
         (_at(*TREE, "left_children", 0, entry=0), FormatError, "several lead to|missing"),
         (_at(*TREE, "right_children", 0, entry=-1), FormatError, "one child"),
         (_at(*TREE, "split_conditions", 0, entry=1e300), FormatError, "float32"),

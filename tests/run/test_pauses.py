@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from vernal.errors import Stopped
+from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget
 from vernal.run.pauses import PausableWork
 
@@ -135,3 +136,28 @@ def test_an_interruption_of_who_waits_ends_the_work(monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         pausable.go_on(1e11)
     assert not pausable._thread.is_alive()
+
+
+class Slowly:
+    """Something with a value that takes several looks at the clock."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+
+    @cached_property
+    def value(self) -> str:
+        for _ in range(30):
+            self.budget.check()
+        return "computed"
+
+
+def test_who_waits_in_the_middle_of_a_value_keeps_it_from_nobody() -> None:
+    """One piece of work waits while it computes a value; another one asks its own object for the same."""
+    first, _ = worker(lambda budget: Slowly(budget).value)
+    second, _ = worker(lambda budget: Slowly(budget).value)
+    assert first.go_on(5) is None
+    asking = threading.Thread(target=lambda: second.go_on(1000), daemon=True)
+    asking.start()
+    asking.join(20)
+    assert second.is_done
+    assert first.go_on(1000) == "computed"

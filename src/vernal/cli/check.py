@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -40,6 +40,7 @@ from vernal.cli.progress import Live
 from vernal.cli.stream import drop_output, inputs_of, put, refuse_overwriting, show, writable
 from vernal.cli.targets import targets
 from vernal.errors import InputError
+from vernal.model.lazy import cached_property
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:

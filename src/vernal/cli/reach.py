@@ -41,6 +41,7 @@ Examples:
   vernal reach vcas.toml --of "abs(h)" --of advisor --steps 10 --plot tube.pdf --json sets.json
   vernal reach jet.toml --time 3 --plot phase.svg           a flow, in continuous time: its phase portrait
   vernal reach jet.toml --of "x - y" --spans 10 --plot band.svg
+  vernal reach boat.toml --of psi --of helm --plot boat.gif  a loop that samples, as frames that move
 
 \b
 Every path from every initial state is inside the bounds at every step; that every value inside is taken is not said.
@@ -86,7 +87,7 @@ def reach(
     device: DeviceName = "cpu",
     json: Json = None,
     plot: Annotated[
-        Path | None, option("--plot FILE", "Draw the sets (.pdf, .svg or .png).", rich_help_panel=OUTPUT)
+        Path | None, option("--plot FILE", "Draw the sets (.pdf, .svg, .png; .gif moves).", rich_help_panel=OUTPUT)
     ] = None,
     runs: Annotated[int, option("--runs N", "Simulated runs in the picture.", rich_help_panel=OUTPUT)] = 30,
     allow_outside: AllowOutside = False,

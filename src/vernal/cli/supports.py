@@ -25,6 +25,9 @@ def supports(
     onnx_opset_versions: Annotated[bool, _flag("onnx-opset-versions", "Oldest and newest ONNX operator set.")] = False,
     onnx_element_types: Annotated[bool, _flag("onnx-element-types", "Element types of tensors.")] = False,
     onnx_operators: Annotated[bool, _flag("onnx-operators", "ONNX operators.")] = False,
+    onnx_operators_refused: Annotated[
+        bool, _flag("onnx-operators-refused", "ONNX operators that are not read, and why (no word of the standard).")
+    ] = False,
     vnnlib_versions: Annotated[bool, _flag("vnnlib-versions", "Oldest and newest version of VNN-LIB.")] = False,
     hidden_node_theories: Annotated[bool, _flag("hidden-node-theories", "Hidden nodes.")] = False,
     multiple_input_output_theories: Annotated[
@@ -61,15 +64,15 @@ def capabilities() -> dict[str, list[str]]:
     from onnx.defs import onnx_opset_version
 
     from vernal.formats.networks import READERS
-    from vernal.formats.onnx.ops import OPERATORS
+    from vernal.formats.onnx.ops import OPERATORS, REASONS
     from vernal.formats.onnx.reader import OLDEST_OPSET
     from vernal.formats.vnnlib.reader import VERSIONS
 
-    unread = {"Softmax", "LogSoftmax"}  # read before an argmax only, which a query has not
     return {
         "onnx-opset-versions": [str(OLDEST_OPSET), str(onnx_opset_version())],
         "onnx-element-types": ["real"],
-        "onnx-operators": sorted(set(OPERATORS) - unread),
+        "onnx-operators": sorted(OPERATORS),
+        "onnx-operators-refused": [f"{name}: {reason}" for name, reason in sorted(REASONS.items())],
         "vnnlib-versions": list(VERSIONS),
         "hidden-node-theories": ["NH"],
         "multiple-input-output-theories": ["SIO"],

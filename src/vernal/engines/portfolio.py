@@ -156,11 +156,15 @@ def in_turns(paths: Engine, share: float, bounds: Engine) -> Iterator[Turn]:
 
 
 def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
-    """Branch and bound before all else, where only initial states are asked about: it looks at single states itself."""
+    """Branch and bound before all else, where only initial states are asked about: it looks at single states itself.
+
+    It has all the time: the others follow where it ends without an answer, which it does at once where draws count.
+    None of them can promise to decide what it has not ended: it bounds as they do, and asks exact arithmetic itself.
+    """
     first = split()
     if question.claim.horizon or first.takes(question) is not None:
         return turns
-    return [Turn(first, 0.8), *turns]
+    return [Turn(first, 1.0), *turns]
 
 
 def first_states(system: System) -> list[Turn]:

@@ -25,10 +25,15 @@ from vernal.engines.refusals import deciding, of_what_is_kept
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
+from vernal.model.graph import order
+from vernal.model.system import System
+from vernal.model.traits import branches, nonlinear_node
 
 ROUND_SECONDS = (1.5, 2.5, 6.0, 15.0, 40.0)  # for each engine in each round, of a claim without a bound
 ANEW_ROUNDS = 2  # from one round to the next of those that begin anew in each
 SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance
+KEPT_GLANCE = 0.75  # of a glance, for invariants
+COMPONENTS_OF_A_GLANCE = 8  # of an affine loop, for which rows of its claim are pulled back in the time of a glance
 FIRST_STEP_SECONDS = 10.0  # for the first step of a finite system with many states
 FURTHER = 50  # times the depth, for simulations of claims without a bound
 
@@ -82,7 +87,8 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     paths = deciding(question)
     if not paths:
         return []
-    kept = [first(shared.invariants, 0.75)] if any(of_what_is_kept(question, path) for path in paths) else []
+    patience = rows_to_pull_back(question.system)
+    kept = [first(shared.invariants, patience)] if any(of_what_is_kept(question, path) for path in paths) else []
     induction = [] if shared.induction.takes(question) else [first(shared.induction)]
     turns = [*kept, brief(FewSets(options.depth)), *induction]
     if not any(map(waits, paths)):
@@ -93,9 +99,17 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     return [*kept, walk, *turns[len(kept) :], brief(sets), brief(boxes, 0.5), brief(delay), brief(shared.lasso), *never]
 
 
+def rows_to_pull_back(system: System) -> float:
+    """How much of a glance invariants have: of an affine loop rows of the claim decide most, and there may be many."""
+    moves = [*system.step.next_state, *system.step.next_memory]
+    if nonlinear_node(moves) is not None or any(map(branches, order(moves))):
+        return KEPT_GLANCE
+    return max(KEPT_GLANCE, sum(var.size for var in system.step.state) / COMPONENTS_OF_A_GLANCE)
+
+
 def brief(engine: Engine, part: float = 1.0) -> Turn:
     """A glance, or a part of one."""
-    return Turn(engine, SHARE_OF_GLANCE, part * GLANCE)
+    return Turn(engine, SHARE_OF_GLANCE * max(part, 1.0), part * GLANCE)
 
 
 def first(engine: Engine, part: float = 0.5) -> Turn:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -40,6 +39,7 @@ from vernal.logic.normal import atoms, fold, nnf
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
+from vernal.model.lazy import cached_property
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 

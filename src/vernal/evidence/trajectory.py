@@ -15,7 +15,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import takewhile
 
 from flint import arb
@@ -37,6 +36,7 @@ from vernal.logic.timed_truth import Lifetimes, TimedTruth, timed_truth
 from vernal.logic.times import Time, is_plain
 from vernal.model.expr import Expr, Var
 from vernal.model.held_loop import loop_of
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle

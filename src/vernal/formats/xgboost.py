@@ -35,6 +35,7 @@ PLAIN = (
 )
 FEATURE = re.compile(r"f(\d{1,6})")
 MAX_FEATURES = 2**16
+MAX_OUTPUTS = 2**12
 MAX_ENTRIES = 2**22  # of the JSON text
 LEAF = -1  # the child of a leaf
 
@@ -43,7 +44,7 @@ def parse_xgboost(data: bytes, name: str, limits: ReadLimits = DEFAULT) -> Netwo
     """The network of a file's bytes: one output for each class, or one."""
     document = parsed_json(data.decode("utf-8"), "the trees", MAX_ENTRIES)
     if isinstance(document, list):
-        ensemble, features, base = _dumped(document)
+        ensemble, features, base = *_dumped(document), [Fraction(0)]
     elif isinstance(document, dict) and "learner" in document:
         ensemble, features, base = _saved(document)
     elif isinstance(document, dict) and "automaton" in document:
@@ -55,31 +56,36 @@ def parse_xgboost(data: bytes, name: str, limits: ReadLimits = DEFAULT) -> Netwo
     ensemble.check(features, Allowance(limits.entries, limits.tick))
     inputs = network_input(features)
     made = ensemble.total(inputs)
-    return Network(name, inputs, build.add(made, base) if base else made)
+    if len(base) not in (1, ensemble.outputs):
+        raise FormatError(f"it has {len(base)} base scores for {ensemble.outputs} outputs")
+    added = build.concat(*map(build.const, base)) if len(base) > 1 else base[0]
+    return Network(name, inputs, build.add(made, added) if any(base) else made)
 
 
 # Whole models ---------------------------------------------------------------------------------------------------------
 
 
-def _saved(document: Mapping[str, Any]) -> tuple[TreeEnsemble, int, Fraction]:
+def _saved(document: Mapping[str, Any]) -> tuple[TreeEnsemble, int, list[Fraction]]:
     learner = _table(document, "learner")
     parameters, booster = _table(learner, "learner_model_param"), _table(learner, "gradient_booster")
     if booster.get("name") != "gbtree":
         raise UnsupportedOperator(f"the booster {str(booster.get('name'))[:40]!r} is not read; gbtree is")
     features, classes = _count(parameters, "num_feature"), max(1, _count(parameters, "num_class"))
-    if not 0 < features <= MAX_FEATURES or _count(parameters, "num_target", 1) > 1:
-        raise UnsupportedOperator(f"a model of {features} features, or of several targets, is not read")
+    outputs = max(classes, _count(parameters, "num_target", 1))  # a tree for each, in turn
+    if not 0 < features <= MAX_FEATURES or not outputs <= MAX_OUTPUTS:
+        raise UnsupportedOperator(f"a model of {features} features and {outputs} outputs is not read")
     model = _table(booster, "model")
     trees, info = _list(model, "trees"), _list(model, "tree_info")
     if not trees or len(info) != len(trees):
         raise FormatError("it has no trees, or not one class for each")
     made = tuple(_tree(tree, _whole(target, "tree_info")) for tree, target in zip(trees, info, strict=True))
-    return TreeEnsemble(made, classes), features, _base(parameters, str(_table(learner, "objective").get("name")))
+    objective = str(_table(learner, "objective").get("name"))
+    texts = str(parameters.get("base_score", "0")).strip("[]").split(",")
+    return TreeEnsemble(made, outputs), features, [_base(text, objective) for text in texts[: MAX_OUTPUTS + 1]]
 
 
-def _base(parameters: Mapping[str, Any], objective: str) -> Fraction:
-    """What is added to every score: the base score, of a logistic objective its log-odds as a float32."""
-    text = str(parameters.get("base_score", "0")).strip("[]")
+def _base(text: str, objective: str) -> Fraction:
+    """What is added to a score: the base score, of a logistic objective its log-odds as a float32."""
     try:
         given = np.float32(float(text))
     except ValueError:
@@ -133,7 +139,7 @@ def _tree(tree: Any, target: int) -> DecisionTree:
 # Dumped trees ---------------------------------------------------------------------------------------------------------
 
 
-def _dumped(trees: Sequence[Any]) -> tuple[TreeEnsemble, int, Fraction]:
+def _dumped(trees: Sequence[Any]) -> tuple[TreeEnsemble, int]:
     """Nested trees; they do not say how many classes there are, so there is one output."""
     if not trees:
         raise FormatError("it has no trees")
@@ -141,7 +147,7 @@ def _dumped(trees: Sequence[Any]) -> tuple[TreeEnsemble, int, Fraction]:
     used = [node.feature for tree in made for node in tree.nodes if isinstance(node, TreeSplit)]
     if max(used, default=0) >= MAX_FEATURES:
         raise FormatError(f"it reads more than {MAX_FEATURES:,} features")
-    return TreeEnsemble(made, 1), max(used, default=0) + 1, Fraction(0)
+    return TreeEnsemble(made, 1), max(used, default=0) + 1
 
 
 def _nested(tree: Any) -> DecisionTree:

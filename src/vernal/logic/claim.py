@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier, Release, Weak, operands
 from vernal.logic.margin import atom_margin
@@ -16,6 +16,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order
+from vernal.model.lazy import cached_property
 
 
 @dataclass(frozen=True, slots=True)

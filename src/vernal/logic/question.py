@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from vernal.logic.claim import Claim, claim_of
 from vernal.logic.formula import Formula
@@ -13,6 +12,7 @@ from vernal.logic.times import Time
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.initial import Init
+from vernal.model.lazy import cached_property
 from vernal.model.portable import Portable
 from vernal.model.system import Model, System
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from vernal.errors import ParseError
 from vernal.logic.parser import MAX_SYMBOLS
@@ -13,6 +12,7 @@ from vernal.model.components import arrays_of, index_ranges
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import draws, variables
 from vernal.model.index_range import IndexRange
+from vernal.model.lazy import cached_property
 from vernal.model.network import Network
 from vernal.model.sorts import Kind, Sort
 from vernal.model.system import Model

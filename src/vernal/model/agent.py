@@ -41,14 +41,10 @@ def make_agent(
     say. Properties speak of it by the name `remember`.
     """
     seen = tuple(build.const(item) for item in observe)
+    if act != "argmax":
+        networks = [network.with_values() for network in networks]
     slots = [_slot_var(name, place, slot) for place, network in enumerate(networks) for slot, _ in network.memory]
     output, updates = _run(networks, seen, select, slots)
-    dropped = [network for network in networks if network.softmax_dropped]
-    if dropped and act != "argmax":
-        raise TypeClash(
-            f"agent {name!r}: network {dropped[0].name!r} ends with {dropped[0].dropped}, which is read only before an "
-            'argmax; say act = "argmax", or export the network without it'
-        )
     action = _action(name, output, act, labels)
     starts = iter(memory_starts(name, networks, memory))
     made = [Slot(slot, tuple(islice(starts, slot.size)), update) for slot, update in zip(slots, updates, strict=True)]

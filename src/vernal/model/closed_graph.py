@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeVar, cast
 
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Role, Var
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
+from vernal.model.lazy import cached_property
 from vernal.model.portable import Portable
 from vernal.model.sorts import INT, REAL
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, overload
 
@@ -15,6 +15,7 @@ from vernal.model.expr import Affine, Expr, Operand, Role, Var
 from vernal.model.graph import order, substitute
 from vernal.model.hooks import hook
 from vernal.model.portable import Portable
+from vernal.model.softmax import log_softmax, softmax
 
 MERGED = "several operators read as one"
 
@@ -25,7 +26,8 @@ class Network(Portable):
 
     `inputs` is the vector variable the body is written over; `memory` pairs each memory variable with the expression
     of its next value. `file` and `sha256` say where the weights came from. `dropped` names a Softmax or LogSoftmax that
-    the file ends with and `output` leaves out: the order of the scores is the same, their values are not. `starts` is
+    the file ends with and `output` leaves out: the order of the scores is the same, their values are not (where these
+    are asked about, see `with_values`). `starts` is
     what the memory starts with, component by component, where the network says it; empty for zeros. `operators` are
     those of the ONNX file, and MERGED where several of them are read as one; empty for what came from elsewhere.
     """
@@ -44,6 +46,13 @@ class Network(Portable):
     def softmax_dropped(self) -> bool:
         """Whether only the order of the outputs means something, so that `act = "raw"` would be wrong."""
         return self.dropped is not None
+
+    def with_values(self) -> Network:
+        """The network with the Softmax or LogSoftmax that was left out: its values are asked about."""
+        if self.dropped is None:
+            return self
+        put_back = log_softmax if self.dropped == "LogSoftmax" else softmax
+        return replace(self, output=put_back(self.output), dropped=None)
 
     @property
     def input_size(self) -> int:
@@ -78,7 +87,7 @@ class Network(Portable):
         if self.memory:
             raise TypeClash(f"network {self.name!r} has memory and can only be an agent's policy")
         if self.softmax_dropped:
-            raise TypeClash(f"network {self.name!r} ends with {self.dropped}, whose values Vernal does not compute")
+            return self.with_values()(*arguments)
         if len(arguments) == 1 and is_listed(arguments[0]) and not any(map(_is_symbolic, arguments[0])):
             return hook("evaluate_network")(self, arguments[0])
         listed = [part for one in arguments for part in (one if is_listed(one) else [one])]

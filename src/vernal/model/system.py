@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
 
@@ -24,6 +23,7 @@ from vernal.model.initial import Init as Init
 from vernal.model.initial import OneOf as OneOf
 from vernal.model.initial import Span as Span
 from vernal.model.initial import Start as Start
+from vernal.model.lazy import cached_property
 from vernal.model.motion import Motion, Step, common_period
 from vernal.model.network import Network
 from vernal.model.path_ends import options_left, refuse_unseen

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from vernal.engines.check import NO_OPTIONS, Options, asked_of, question_of
@@ -27,6 +26,7 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.graph import order
+from vernal.model.lazy import cached_property
 from vernal.model.system import System
 from vernal.queries.faults import AgentDecision, Effect, Faults, OtherAction, Prospect
 from vernal.reduce.free_actions import DirectedSystem, FreeSystem, deciders, directed, free, is_exact

@@ -42,11 +42,9 @@ class NetworkModel:
 
 def load_model(query: Query, path: str | Path, limits: ReadLimits = DEFAULT) -> NetworkModel:
     """The network of a file, checked against what the query declares."""
-    network = read_network(path, limits=limits)
+    network = read_network(path, limits=limits).with_values()
     if network.memory:
         raise InputError(f"{path}: the network has memory; a query is about a network without")
-    if network.dropped is not None:
-        raise InputError(f"{path}: the network ends with {network.dropped}, whose values Vernal does not compute")
     for tensor, size, what in (
         (query.input, network.input_size, "inputs"),
         (query.output, network.output_size, "outputs"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from vernal.errors import UnsupportedFormula
 from vernal.logic.direction import Direction
@@ -23,6 +22,7 @@ from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Argmax, Expr
 from vernal.model.graph import fresh, substitute
+from vernal.model.lazy import cached_property
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.reduce.operators import NoOperators, StepOperator, ways

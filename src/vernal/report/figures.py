@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
+from vernal.report.animation import gif, moves
 from vernal.report.markup import as_name
 from vernal.run.output import write_bytes
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 INK = "#1f4e79"
 SOFT = "#5b6770"
 LIMIT = "#b3372f"
+GOAL = "#2f7d4f"
 TUBE = "#cfe0ee"  # of certified bounds
 RUN = "#d1701b"  # of simulated runs: a warm line on a cold tube
 # Soft tones that differ in lightness too, so that they survive a grey print.
@@ -50,6 +52,7 @@ PLANE = 0.8 * WIDTH  # height of a plane, in inches
 MAX_PANELS = 16
 LARGEST_DRAWN = 1e100  # number that is drawn: matplotlib multiplies ends of axes, and margins lie beyond them
 RUN_BY_TEX = {"pgf"}  # a name would be a program there
+FORWARD, BACKWARD = "////", "\\\\\\\\"  # how bad sets and goals are hatched
 MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
@@ -109,7 +112,9 @@ def measure_time(panel: Axes) -> None:
 def save_figure(figure: Figure, file: str | Path) -> None:
     """Write a figure to a file by its suffix."""
     kind = Path(file).suffix.lstrip(".").lower()
-    known = figure.canvas.get_supported_filetypes().keys() - RUN_BY_TEX
+    if kind == "gif" and moves(figure):
+        return write_bytes(file, gif(figure))
+    known = figure.canvas.get_supported_filetypes().keys() - RUN_BY_TEX - ({"gif"} if not moves(figure) else set())
     if kind not in known:
         raise InputError(f"cannot draw {file}: name a file ending in {', '.join('.' + name for name in sorted(known))}")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vernal.engines.timed_questions import timed_question
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
@@ -16,17 +18,19 @@ from vernal.evidence.trace import Trace, TraceNumber, TraceValue
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.report.abstraction_error import error_svg, plot_error
 from vernal.report.drawing import Picture
+from vernal.report.loop_tube import tube_svg
 from vernal.report.markup import escape
 from vernal.report.phase import phase_svg, plot_phase
 from vernal.report.phase_parts import DrawnTrajectory, Portrait
-from vernal.report.phase_sets import asked_sets_of
+from vernal.report.phase_sets import asked_sets_of, moving
 from vernal.report.subject import formula_of
 from vernal.report.values import as_float
 from vernal.simulate.starts import NoInitialState
-from vernal.simulate.trajectories import simulate_flow
+from vernal.simulate.trajectories import column, simulate_flow
 
 DRAWN_TRAJECTORIES = 20
 
@@ -34,13 +38,28 @@ ERROR_CAPTION = "How far the network is from the flow, at points of the region; 
 
 
 def flow_pictures(task: Task, result: Result, formula: Formula) -> list[Picture]:
-    """Pictures with their captions, as HTML: what an answer about a flow shows."""
+    """Pictures with their captions, as HTML: what an answer about a flow, or a loop that samples it, shows."""
     network = _network(result)
     pictures: list[Picture] = [lambda _: _portrait(portrait_of(task, result, formula))]
+    if task.model.grid is not None:
+        tube = [] if result.trace is not None else [lambda _: _tube(portrait_of(task, result, formula), formula)]
+        return tube + (pictures if len(moving(portrait_flow(task, result, formula))) > 1 else [])
     if network is not None:
         caption = f"<figcaption>{escape(ERROR_CAPTION)}</figcaption>"
         pictures.append(lambda _: error_svg(task.model, network) + caption)
     return pictures
+
+
+def _tube(drawn: Portrait, formula: Formula) -> str:
+    return f"{tube_svg(drawn, formula)}<figcaption>{escape(_tube_caption(drawn))}</figcaption>"
+
+
+def _tube_caption(drawn: Portrait) -> str:
+    """What a picture over time shows."""
+    said = "Simulated trajectories" if drawn.pipe is None else "Where all trajectories are"
+    return (
+        f"{said} over time, and below what is held from sample to sample; hatched is what the claim forbids or wants."
+    )
 
 
 def _portrait(drawn: Portrait) -> str:
@@ -49,7 +68,7 @@ def _portrait(drawn: Portrait) -> str:
 
 def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
     """What is drawn for an answer about a flow."""
-    flow, network = task.model, _network(result)
+    flow, network = portrait_flow(task, result, formula), _network(result)
     return Portrait(
         flow,
         flow.motion.automaton if network is None else network.automaton,
@@ -60,23 +79,32 @@ def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
     )
 
 
+def portrait_flow(task: Task, result: Result, formula: Formula) -> Model:
+    """The flow that is drawn; of a loop that samples, with what is held as variables."""
+    if task.model.grid is None:
+        return task.model
+    return timed_question(task, formula, result.property, task.time_of(result.property)).model
+
+
 def simulated_trajectories(flow: Model, until: float, runs: int = DRAWN_TRAJECTORIES) -> list[DrawnTrajectory]:
     """Some trajectories of a flow, the corners of its initial set among them; none where it has no initial state."""
     if not runs or flow.motion.automaton is not None:  # automata are not simulated
         return []
+    corners = 2 ** len(moving(flow)) < runs  # of more variables there are too many, all alike
     try:
-        made = simulate_flow(flow, runs, until, np.random.default_rng(0), corners=True)
+        made = simulate_flow(flow, runs, until, np.random.default_rng(0), corners=corners)
     except NoInitialState:
         return []
     assert made.times is not None
-    states = np.stack([made.state[one.name] for one in flow.state], axis=-1)
+    states = np.stack([column(made, one.name) for one in flow.state], axis=-1)
     return [DrawnTrajectory(made.times[:end], run[:end]) for run, end in zip(states, made.lengths, strict=True)]
 
 
 def drawn_trace(flow: Model, trace: Trace) -> DrawnTrajectory:
     """A trajectory that is evidence, by the middles of its enclosures."""
     assert trace.times is not None
-    states = [[as_float(_number(step.state[one.name])) for one in flow.state] for step in trace.steps]
+    names = [one.name for one in flow.state]
+    states = [[as_float(_number(step.state.get(name, nan))) for name in names] for step in trace.steps]
     return DrawnTrajectory(np.array([float(time) for time in trace.times]), np.array(states))
 
 
@@ -95,9 +123,11 @@ def _caption(drawn: Portrait) -> str:
     said = ["The flow in its region"]
     if drawn.pipe is not None:
         said = [f"All trajectories up to time {drawn.pipe.until:g}, as a flowpipe"]
+    if drawn.pipe is None and loop_of(drawn.flow) is not None:
+        said = ["Simulated trajectories, in the plane"]
     if drawn.violating is not None:
         said = [f"A trajectory that violates the claim, up to time {drawn.violating.times[-1]:g}"]
-    if drawn.pipe is not None and len(drawn.flow.state) > 2:
+    if drawn.pipe is not None and len(moving(drawn.flow)) > 2:
         said.append("sets cast their shadows on the planes, where they may overlap though they do not meet")
     return "; ".join(said) + "."
 

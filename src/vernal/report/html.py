@@ -185,6 +185,8 @@ def _remarks(result: Result) -> list[str]:
 def _statistics(result: Result) -> list[str]:
     """What the engines counted, as a table to unfold."""
     rows = [[escape(name.replace("_", " ")), escape(_statistic(value))] for name, value in result.statistics.items()]
+    if not rows:
+        return []
     return [folded(_table(["counted", ""], rows, [False, True]), len(rows), "Statistics", 0)]
 
 

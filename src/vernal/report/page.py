@@ -92,7 +92,7 @@ def _drawn(task: Task, one: Answered, drawing: Drawing) -> Pictures:
     if isinstance(shown, Invariant):  # it is drawn beside its numbers, after what is reachable
         reached = drawing.picture(lambda budget: reach_figure(task, one.formula, budget))
         return Pictures([reached], [drawing.picture(make) for make in makers])
-    if task.model.motion.time is Time.SECONDS and task.model.grid is None:
+    if task.time_of(result.property) is Time.SECONDS:
         makers += flow_pictures(task, result, one.formula)
     elif result.trace is None and task.model.motion.time is Time.STEPS:
         makers.append(lambda budget: reach_figure(task, one.formula, budget))

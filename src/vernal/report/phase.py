@@ -17,9 +17,16 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.build import conj
 from vernal.model.expr import Expr
+from vernal.model.graph import order
+from vernal.model.held_loop import loop_of
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
+from vernal.reduce.operators import disjuncts
+from vernal.report.animation import appearing
 from vernal.report.figures import (
+    BACKWARD,
+    FORWARD,
+    GOAL,
     INK,
     LARGEST_DRAWN,
     LIMIT,
@@ -33,12 +40,10 @@ from vernal.report.figures import (
     tone_of,
 )
 from vernal.report.phase_parts import (
-    BACKWARD,
     COARSE,
     EDGE,
     FINE,
-    FORWARD,
-    GOAL,
+    FINEST,
     MAX_TRAJECTORIES,
     MIN_VISIBLE,
     REGION_SHADE,
@@ -46,10 +51,12 @@ from vernal.report.phase_parts import (
     STREAM,
     Portrait,
     draw_violating,
+    drawn_range,
     legend,
 )
 from vernal.report.phase_sets import (
     PhasePlane,
+    PlaneWindow,
     ShadowCells,
     grid_at,
     planes_of,
@@ -106,28 +113,38 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
 
 
 def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
-    flow, (lower, upper) = portrait.flow, region_of(portrait.flow)
+    flow = portrait.flow
     axes.set_xlabel(flow.state[plane.across].name)
     axes.set_ylabel(flow.state[plane.up].name, rotation=0, ha="right", va="center")
     axes.locator_params(nbins=5)
-    axes.set_xlim(lower[plane.across], upper[plane.across])
-    axes.set_ylim(lower[plane.up], upper[plane.up])
+    window = _window(portrait, plane)
+    axes.set(xlim=window[0], ylim=window[1])
     if portrait.automaton is not None and len(flow.state) == 2:
         _draw_regions(axes, portrait.automaton)
     _draw_flow(axes, flow, plane)
     for conditions, tone, hatch in ((portrait.asked.goal, GOAL, BACKWARD), (portrait.asked.bad, LIMIT, FORWARD)):
         for condition in conditions:
-            cells = shadow_cells(flow, condition, plane, FINE)
-            if cells is not None:
-                shade(axes, cells, tone, hatch)
+            for part in disjuncts(condition):
+                if {flow.vars[place] for place in plane.places} & set(order([part])):  # else the plane tells nothing
+                    cells = shadow_cells(flow, part, plane, FINEST, window if loop_of(flow) else None)
+                    shade(axes, cells, tone, hatch)
     if portrait.pipe is not None:
         _draw_pipe(axes, portrait, portrait.pipe, plane)
     _draw_initial(axes, flow, plane)
     for one in portrait.trajectories[:MAX_TRAJECTORIES]:
         line: Any = {"color": RUN, "linewidth": 0.45, "alpha": 0.7, "zorder": 5}
-        axes.plot(one.states[:, plane.across], one.states[:, plane.up], **line)
+        (drawn,) = axes.plot(one.states[:, plane.across], one.states[:, plane.up], **line)
+        appearing(drawn, one.times)
     if portrait.violating is not None:
         draw_violating(axes, *portrait.violating.states[:, plane.places].T)
+
+
+def _window(portrait: Portrait, plane: PhasePlane) -> PlaneWindow:
+    """What is seen of a plane: all of the region, or of a loop that samples, where there is something to see."""
+    lower, upper = region_of(portrait.flow)
+    seen = drawn_range if loop_of(portrait.flow) is not None else lambda portrait, place: None
+    across, up = (seen(portrait, place) or (float(lower[place]), float(upper[place])) for place in plane.places)
+    return across, up
 
 
 def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
@@ -142,7 +159,7 @@ def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
 
 def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
     """Stream lines, disturbances halfway; of more than two variables, in the slice through the initial states."""
-    if not flow.vector_field:  # an automaton has many fields
+    if not flow.vector_field or loop_of(flow) is not None:  # an automaton has many fields, and so has a loop
         return
     lower, upper = region_of(flow)
     middle = np.array([[sum(map(float, flow.init.starts[one.name].ends)) / 2 for one in flow.state]])
@@ -160,17 +177,19 @@ def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
         axes.set_title(", ".join(filter(None, [axes.get_title(), shown])), size=7, color=SOFT)
 
 
-def shade(axes: Axes, cells: ShadowCells, tone: str, hatch: str) -> None:
-    """A set in its colour, hatched, with an outline."""
+def shade(axes: Axes, cells: ShadowCells | None, tone: str, hatch: str) -> None:
+    """A set in its colour, hatched, with an outline; above the flowpipe, which is what it is to be compared with."""
     from matplotlib import rc_context
 
+    if cells is None:
+        return
     across, up, where = _padded(cells.across), _padded(cells.up), np.pad(cells.where, 1)
-    axes.contourf(across, up, where, levels=[0.5, 2], colors=[tone], alpha=SET_SHADE, zorder=2)
+    axes.contourf(across, up, where, levels=[0.5, 2], colors=[tone], alpha=SET_SHADE, zorder=3.4)
     with rc_context({"hatch.linewidth": 0.4}):
-        hatched = axes.contourf(across, up, where, levels=[0.5, 2], colors="none", hatches=[hatch], zorder=2)
+        hatched = axes.contourf(across, up, where, levels=[0.5, 2], colors="none", hatches=[hatch], zorder=3.4)
         hatched.set_edgecolor(tone)
         hatched.set_linewidth(0)
-    axes.contour(across, up, where, levels=[0.5], colors=[tone], linewidths=1, zorder=2.5)
+    axes.contour(across, up, where, levels=[0.5], colors=[tone], linewidths=1, zorder=3.5)
 
 
 def _padded(middles: Floats) -> Floats:
@@ -195,7 +214,8 @@ def _draw_pipe(axes: Axes, portrait: Portrait, pipe: Flowpipe, plane: PhasePlane
     shown = [(polygons[k], pipe.times[k].mean()) for k in late_first if len(polygons[k]) > 2]
     tones = time_tones()([time / (portrait.until or 1.0) for _, time in shown])
     look: Any = {"facecolors": tones, "edgecolors": INK, "linewidths": 0.15, "zorder": 3, "alpha": 0.9}
-    axes.add_collection(PolyCollection([corners for corners, _ in shown], **look))
+    drawn = axes.add_collection(PolyCollection([corners for corners, _ in shown], **look))
+    appearing(drawn, np.array([time for _, time in shown]))
 
 
 def _draw_initial(axes: Axes, flow: Model, plane: PhasePlane) -> None:

@@ -15,19 +15,19 @@ from vernal.interpret.concrete import evaluate
 from vernal.interpret.geometry.clipping import clipped
 from vernal.interpret.numbers.rounding import Array, Floats, Mask
 from vernal.interpret.value_sets import Range, Truth, Value
-from vernal.logic.claim import position_expression
-from vernal.logic.formula import Always, Eventually, Formula
-from vernal.logic.normal import nnf, order
-from vernal.logic.times import is_plain
+from vernal.logic.formula import Formula
 from vernal.model.build import negate
 from vernal.model.expr import Expr
+from vernal.model.held_loop import loop_of
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
 from vernal.report.figures import LARGEST_DRAWN
+from vernal.report.windows import windows_of
 
 PolygonCorners = list[tuple[float, float]]
 LAYERS = 9  # of every variable that is not drawn, on which a set is looked for
 MAX_LAYERS = 1000  # in all; beyond, that many states at random
+MAX_PLANES = 3  # of a loop that samples, of which there is a picture over time, too
 ZOOM = 40  # cells across in which a set is looked for, before cells are put around it
 
 
@@ -43,12 +43,20 @@ class PhasePlane:
         return [self.across, self.up]
 
 
+def moving(flow: Model) -> list[int]:
+    """The variables that flow, by their indices: not what agents hold, nor what only jumps."""
+    loop = loop_of(flow)
+    names = {one.name for one in (loop or flow).state if not one.sort.is_discrete}
+    return [place for place, one in enumerate(flow.state) if one.name in names]
+
+
 def planes_of(flow: Model) -> list[PhasePlane]:
     """The planes that are drawn where none is chosen: all three of three variables, of more those of neighbours."""
-    count = len(flow.state)
-    if count == 3:
-        return [PhasePlane(0, 1), PhasePlane(0, 2), PhasePlane(1, 2)]
-    return [PhasePlane(first, first + 1) for first in range(0, count - 1, 2)]
+    places = moving(flow)
+    if len(places) == 3:
+        return [PhasePlane(*pair) for pair in itertools.combinations(places, 2)]
+    found = [PhasePlane(*pair) for pair in zip(places[::2], places[1::2], strict=False)]
+    return found if loop_of(flow) is None else found[:MAX_PLANES]
 
 
 def region_of(flow: Model) -> tuple[Floats, Floats]:
@@ -155,6 +163,9 @@ def values_at(flow: Model, expressions: Sequence[Expr], points: Floats) -> list[
         return [np.broadcast_to(value, len(points)) for value in evaluate(expressions, inputs)]
 
 
+PlaneWindow = tuple[tuple[float, float], tuple[float, float]]  # across, up
+
+
 @dataclass(frozen=True, slots=True)
 class ShadowCells:
     """Cells across and up a plane, by their middles: 1 in `where` if a state above a cell may be in a set, else 0."""
@@ -164,16 +175,22 @@ class ShadowCells:
     where: Floats
 
 
-def shadow_cells(flow: Model, condition: Expr, plane: PhasePlane, count: int) -> ShadowCells | None:
+def shadow_cells(
+    flow: Model, condition: Expr, plane: PhasePlane, count: int, window: PlaneWindow | None = None
+) -> ShadowCells | None:
     """The shadow of the states with a condition, on cells around it alone; None where no state can have it.
 
-    Exact up to a cell for boxes, and seen however thin it is.
+    Exact up to a cell for boxes, and seen however thin it is. `window` is the part of the plane that is seen, where
+    that is not all of the region.
     """
-    edges: list[Floats] | None = _edges(flow, [ZOOM if place in plane.places else _slabs(flow) for place in _all(flow)])
+    edges = _edges(flow, [ZOOM if place in plane.places else _slabs(flow) for place in _all(flow)])
+    for place, (low, high) in zip(plane.places, window or (), strict=False):
+        edges[place] = np.linspace(low, high, ZOOM + 1)
     for divided in (ZOOM, count):
-        edges = _around(flow, condition, edges, plane, divided) if edges is not None else None
-    if edges is None:
-        return None
+        closer = _around(flow, condition, edges, plane, divided)
+        if closer is None:
+            return None
+        edges = closer
     seen = _possible(flow, condition, edges).any(axis=tuple(place for place in _all(flow) if place not in plane.places))
     across, up = ((edges[place][1:] + edges[place][:-1]) / 2 for place in plane.places)
     return ShadowCells(across, up, np.asarray(seen.T if plane.across < plane.up else seen, dtype=np.float64))
@@ -233,17 +250,22 @@ class AskedSets:
 
     bad: tuple[Expr, ...] = ()
     goal: tuple[Expr, ...] = ()
+    times: frozenset[tuple[Fraction, Fraction | None]] = frozenset()  # of which `bad` is said
 
 
 NOTHING_ASKED = AskedSets()
 
 
 def asked_sets_of(flow: Model, formula: Formula) -> AskedSets:
-    """The conditions of the formula's G, false, and of its F, true; over the state variables."""
-    if not is_plain(formula):
-        return NOTHING_ASKED  # what windows within windows ask is no set
-    nodes = list(order(nnf(formula, total=True)))
-    kept = [position_expression(node.arg) for node in nodes if isinstance(node, Always)]
-    wanted = [position_expression(node.arg) for node in nodes if isinstance(node, Eventually)]
-    bad = tuple(flow.resolve(negate(one)) for one in kept)
-    return AskedSets(bad, tuple(flow.resolve(one) for one in wanted))
+    """The conditions of the formula's G, false, and of its F, true, those of its U alike; over the state variables."""
+    windows = windows_of(formula)
+    bad = tuple(flow.resolve(negate(one.condition)) for one in windows if not one.wanted)
+    goal = tuple(flow.resolve(one.condition) for one in windows if one.wanted)
+    return AskedSets(bad, goal, frozenset((w.bound.lower, w.bound.upper) for w in windows if not w.wanted))
+
+
+def joined_asked(several: Sequence[AskedSets]) -> AskedSets:
+    """What several formulas ask."""
+    bad = tuple(part for one in several for part in one.bad)
+    goal = tuple(part for one in several for part in one.goal)
+    return AskedSets(bad, goal, frozenset(time for one in several for time in one.times))

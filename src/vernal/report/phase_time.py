@@ -9,10 +9,9 @@ import numpy as np
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.expr import Expr
 from vernal.model.system import Model
-from vernal.report.figures import INK, LIMIT, RUN, TUBE, WIDTH, new_figure, tone_of
+from vernal.report.figures import GOAL, INK, LIMIT, RUN, TUBE, WIDTH, new_figure, tone_of
 from vernal.report.phase_parts import (
     EDGE,
-    GOAL,
     MAX_TRAJECTORIES,
     REGION_SHADE,
     SET_SHADE,
@@ -82,9 +81,9 @@ def _draw_slopes(axes: Axes, flow: Model, until: float) -> None:
 def _draw_spans(axes: Axes, flow: Model, condition: Expr, tone: str) -> None:
     """The values at which a condition is true, as bands."""
     for low, high in stretches(flow, condition, TIME_CELLS):
-        axes.axhspan(low, high, facecolor=tone, alpha=SET_SHADE, linewidth=0, zorder=2)
+        axes.axhspan(low, high, facecolor=tone, alpha=SET_SHADE, linewidth=0, zorder=3.4)
         for end in (low, high):
-            axes.axhline(end, color=tone, linewidth=1.1, zorder=2)
+            axes.axhline(end, color=tone, linewidth=1.1, zorder=3.5)
 
 
 def _draw_pipe(axes: Axes, pipe: Flowpipe) -> None:

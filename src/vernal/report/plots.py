@@ -104,7 +104,7 @@ def _draw(items: Sequence[Series], trace: Trace, cursor: bool) -> tuple[Figure, 
     figure, panels = panels_below([_height(item) for item in shown])
     places, failure = places_of(trace), failure_of(trace)
     for panel, item in zip(panels, shown, strict=True):
-        _panel(panel, item, places)
+        _panel(panel, item, places, trace.times is not None)
     if trace.loop is not None:
         _mark_loop(panels, curves, trace.loop, len(trace))
     if trace.times is not None:
@@ -127,14 +127,14 @@ def _height(item: Series) -> float:
     return CURVE if item.group in CURVES else DRAW
 
 
-def _panel(panel: Axes, item: Series, places: Sequence[float]) -> None:
+def _panel(panel: Axes, item: Series, places: Sequence[float], timed: bool) -> None:
     """A number as a curve over the places of the positions, an enum as steps, a truth value as a band."""
     if item.sort.kind is Kind.ENUM:
-        _steps(panel, item)
+        _steps(panel, item, places)
     elif item.is_text:
-        _band(panel, item)
+        _band(panel, item, places)
     else:
-        _curve(panel, item, places)
+        _curve(panel, item, places, timed)
     name_panel(panel, item.title)
 
 
@@ -190,10 +190,10 @@ def _draw_given(curves: Mapping[str, Axes], limits: AxisLimits) -> None:
         draw_limits(curves[name].axhline, values)
 
 
-def _curve(panel: Axes, item: Series, places: Sequence[float]) -> None:
-    """A quantity over steps or time; draws and integers keep their value until the next one, gaps stay gaps."""
+def _curve(panel: Axes, item: Series, places: Sequence[float], timed: bool) -> None:
+    """A quantity over steps or time, gaps stay gaps; draws, integers and held actions keep their value for a while."""
     values = drawn_values(item).tolist()
-    held = item.group in ("choice", "disturbance") or item.sort.is_discrete
+    held = item.group in ("choice", "disturbance") or item.sort.is_discrete or (timed and item.group == "action")
     panel.plot(*(_held(values, places) if held else (places, values)), color=INK, linewidth=1.2)
     panel.plot(places, values, "o", color=INK, markersize=2.6 if len(values) <= 60 else 0)
     panel.margins(y=0.15)
@@ -210,29 +210,29 @@ def _held(values: Sequence[float], places: Sequence[float]) -> tuple[list[float]
     return xs, [value for value in values for _ in range(2)]
 
 
-def _steps(panel: Axes, item: Series) -> None:
+def _steps(panel: Axes, item: Series, places: Sequence[float]) -> None:
     """Labels as steps: those that occur are on the axis, in the order of the enum."""
     present = sorted({as_float(value) for value in item.values if value is not None})
     labels = {as_float(value): scalar(value, item.sort) for value in item.values if value is not None}
     rows = [math.nan if value is None else float(present.index(as_float(value))) for value in item.values]
-    panel.plot(*_held(rows, [float(place) for place in range(len(rows))]), color=INK, linewidth=1.2)
-    panel.plot(range(len(rows)), rows, "o", color=INK, markersize=2.6 if len(rows) <= 60 else 0)
+    panel.plot(*_held(rows, places), color=INK, linewidth=1.2)
+    panel.plot(places, rows, "o", color=INK, markersize=2.6 if len(rows) <= 60 else 0)
     label_rows(panel, [labels[value] for value in present])
     panel.set_ylim(-0.5, max(1, len(present)) - 0.5)
     panel.grid(axis="y", linewidth=0.4, color="#e3e7ea")
     panel.set_axisbelow(True)
 
 
-def _band(panel: Axes, item: Series) -> None:
+def _band(panel: Axes, item: Series, places: Sequence[float]) -> None:
     """Labels as coloured stretches of time, each until the next position; a legend for what finds no room inside."""
-    end = max(1, len(item.values) - 1)
+    end = places[-1] or 1.0
     labels = [None if value is None else scalar(value, item.sort) for value in item.values]
     tones = {scalar(value, item.sort): tone_of(int(as_float(value))) for value in item.values if value is not None}
     untold = {label: tones[label] for label in labels if label is not None}
     for label, group in groupby(range(len(labels)), key=lambda step: labels[step]):
         if label is None:
             continue
-        left, right = _stretch(list(group), end)
+        left, right = _stretch(list(group), places)
         panel.axvspan(left, right, color=tones[label], linewidth=0)
         panel.axvline(left, color="white", linewidth=1)
         if _write_inside(panel, left, right, end, label):
@@ -243,13 +243,13 @@ def _band(panel: Axes, item: Series) -> None:
         label_legend(panel, untold)
 
 
-def _stretch(steps: Sequence[int], end: int) -> tuple[float, float]:
+def _stretch(steps: Sequence[int], places: Sequence[float]) -> tuple[float, float]:
     """From the first of the positions to the one after the last; the very last gets a sliver, nothing follows it."""
-    left, right = float(steps[0]), float(min(steps[-1] + 1, end))
-    return (left - 0.02 * end, right) if left == right else (left, right)
+    left, right = places[steps[0]], places[min(steps[-1] + 1, len(places) - 1)]
+    return (left - 0.02 * (places[-1] or 1.0), right) if left == right else (left, right)
 
 
-def _write_inside(panel: Axes, left: float, right: float, end: int, label: str) -> bool:
+def _write_inside(panel: Axes, left: float, right: float, end: float, label: str) -> bool:
     """The label inside its stretch, if it can be read there."""
     room = (right - left) / end * (WIDTH - 1.6) * 72  # points
     size = min(8.0, room / (0.65 * len(label)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +12,13 @@ import numpy as np
 from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachedStep, ReachedValue, Vertex
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import Kind, Sort
+from vernal.report.animation import appearing, running
 from vernal.report.figures import (
     CURVE,
+    GOAL,
     INK,
     LABEL_ROW,
+    LIMIT,
     MAX_PANELS,
     RUN,
     SOFT,
@@ -30,6 +33,7 @@ from vernal.report.figures import (
     panels_below,
     plane_axes,
 )
+from vernal.report.zones import Zone, draw_zones
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,12 +51,16 @@ class SetPicture:
     steps: Sequence[ReachedStep]
     runs: Sequence[Floats] = ()  # the values of each expression, a row for each run; none where nothing was run
     times: Floats | None = None  # of the columns of runs, in continuous time
+    held: frozenset[str] = frozenset()  # the expressions that keep their value from instant to instant
+    zones: Mapping[str, Sequence[Zone]] = field(default_factory=dict)  # where claims forbid, or want, quantities
 
     @property
     def edges(self) -> Floats | None:
         """Where spans of time begin, and where the last one ends; None of steps."""
         spans = [step.span for step in self.steps if step.span is not None]
-        return np.array([*(start for start, _ in spans), spans[-1][1]]) if spans else None
+        if not spans:
+            return None if self.times is None else self.times[[0, -1]]  # simulated only
+        return np.array([*(start for start, _ in spans), spans[-1][1]])
 
     def values(self, index: int) -> list[ReachedValue]:
         """What one of the expressions can be, step by step."""
@@ -72,6 +80,7 @@ class TubePanel:
     edges: Floats | None  # of the spans of time
     runs: Floats | None
     times: Floats | None  # of the values on runs
+    held: bool = False  # from instant to instant
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -92,7 +101,7 @@ def tube_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
     """A panel for each expression, below each other."""
     runs: Sequence[Floats | None] = picture.runs or [None] * len(picture.of)
     parts = [
-        TubePanel(name, sort, picture.values(index), picture.edges, made, picture.times)
+        TubePanel(name, sort, picture.values(index), picture.edges, made, picture.times, name in picture.held)
         for index, (name, sort, made) in enumerate(zip(picture.of, picture.sorts, runs, strict=True))
     ][:MAX_PANELS]
     figure, panels = panels_below([part.height for part in parts])
@@ -103,8 +112,11 @@ def tube_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
         name_panel(axes, part.title)
     if picture.edges is not None:
         measure_time(panels[-1])
-    last = max(1, len(picture.steps) - 1) if picture.edges is None else picture.edges[-1]
+    last = max(1, len(picture.steps) - 1) if picture.edges is None else float(picture.edges[-1])
     panels[-1].set_xlim(-0.02 * last, 1.02 * last)
+    for axes, part in zip(panels, parts, strict=True):
+        draw_zones(axes, picture.zones.get(part.title, ()), last)
+        running(axes, last)
     _key(panels[0], picture, {"linewidth": 1})
     figure.align_ylabels(panels)
     note_left_out(figure, len(picture.of) - len(parts))
@@ -137,12 +149,14 @@ def _band(axes: Axes, part: TubePanel) -> None:
 def _timed_band(axes: Axes, part: TubePanel) -> None:
     """The bounds over spans of time, each as wide as its span."""
     assert part.edges is not None
-    low, high = (np.append(end, end[-1:]) for end in _ends(part.values))
-    axes.fill_between(part.edges, low, high, color=TUBE, linewidth=0, zorder=1, step="post")
-    for side in (low, high):
-        axes.plot(part.edges, side, color=INK, linewidth=0.9, zorder=4, drawstyle="steps-post")
+    if part.values:
+        low, high = (np.append(end, end[-1:]) for end in _ends(part.values))
+        axes.fill_between(part.edges, low, high, color=TUBE, linewidth=0, zorder=1, step="post")
+        for side in (low, high):
+            axes.plot(part.edges, side, color=INK, linewidth=0.9, zorder=4, drawstyle="steps-post")
     if part.runs is not None and part.times is not None:
-        axes.plot(part.times, drawable(part.runs.T), color=RUN, linewidth=0.45, alpha=0.6, zorder=3)
+        line: Any = {"drawstyle": "steps-post" if part.held else "default", "linewidth": 0.45}
+        axes.plot(part.times, drawable(part.runs.T), color=RUN, alpha=0.6, zorder=3, **line)
     _measure(axes)
 
 
@@ -175,15 +189,20 @@ def _rows(axes: Axes, part: TubePanel) -> None:
 
 
 def _key(axes: Axes, picture: SetPicture, look_of_runs: Mapping[str, Any]) -> None:
-    """What is certified, and what is only simulated."""
+    """What is certified, what is only simulated, and what a claim says."""
+    from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     certified = f"certified bounds of all {'paths' if picture.edges is None else 'trajectories'}"
-    handles: list[Any] = [Patch(facecolor=TUBE, edgecolor=INK, linewidth=0.8, label=certified)]
+    handles: list[Any] = [Patch(facecolor=TUBE, edgecolor=INK, linewidth=0.8, label=certified)] if picture.steps else []
     if picture.runs:
         handles.append(Line2D([], [], color=RUN, label=f"{len(picture.runs[0])} simulated runs", **look_of_runs))
-    look: Any = {"frameon": False, "fontsize": 7, "ncols": 2, "borderaxespad": 0.2, "handlelength": 1.4}
+    drawn = [zone for name in picture.of for zone in picture.zones.get(name, ())]
+    for wanted, tone, said in ((False, LIMIT, "bad"), (True, GOAL, "goal")):
+        if any(zone.wanted is wanted for zone in drawn):
+            handles.append(Patch(facecolor=(*to_rgb(tone), 0.3), edgecolor=tone, linewidth=0.8, label=said))
+    look: Any = {"frameon": False, "fontsize": 7, "ncols": len(handles), "borderaxespad": 0.2, "handlelength": 1.4}
     axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), **look)
 
 
@@ -205,7 +224,8 @@ def plane_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
     look: Any = {"linewidth": 0, "marker": ".", "markersize": 1.6} if edges is None else {"linewidth": 0.45}
     if picture.runs:
         xs, ys = (drawable(column.T) for column in picture.runs)
-        axes.plot(xs, ys, color=RUN, alpha=0.7, rasterized=edges is None, zorder=3, **look)
+        for line in axes.plot(xs, ys, color=RUN, alpha=0.7, rasterized=edges is None, zorder=3, **look):
+            appearing(line, np.arange(len(xs), dtype=np.float64) if picture.times is None else picture.times)
     for draw, title in zip((axes.axvline, axes.axhline), picture.of, strict=True):
         draw_limits(draw, limits.get(title, ()))
     axes.autoscale_view()
@@ -232,8 +252,10 @@ def _polygons(axes: Axes, picture: SetPicture, scale: Any) -> None:
         if corners is None:
             continue
         tone = scale.to_rgba(t if step.span is None else step.span[0])
-        axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=shade, linewidth=0, zorder=1))
-        axes.add_patch(Polygon(corners, closed=True, fill=False, edgecolor=tone, linewidth=0.9, zorder=2))
+        area: Any = {"facecolor": tone, "alpha": shade, "linewidth": 0, "zorder": 1}
+        for drawn in (area, {"fill": False, "edgecolor": tone, "linewidth": 0.9, "zorder": 2}):
+            patch = axes.add_patch(Polygon(corners, closed=True, **drawn))
+            appearing(patch, np.array([t if step.span is None else step.span[0]]))
     first = _corners(picture.steps[0])
     if first is not None and picture.edges is None:
         x, y = max(first, key=lambda corner: corner[1])

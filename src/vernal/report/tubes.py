@@ -6,6 +6,7 @@ Of a flow, bounds are over time, and two of its variables are a phase portrait w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,12 @@ from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.report.figures import AxisLimits, draw_figure, draw_svg, drawable, near_limits
 from vernal.report.flow_pictures import simulated_trajectories
+from vernal.report.loop_tube import WITHIN, held_among, span_edges
 from vernal.report.phase import phase_figure
 from vernal.report.phase_parts import Portrait
-from vernal.report.phase_sets import AskedSets, asked_sets_of
+from vernal.report.phase_sets import asked_sets_of, joined_asked
 from vernal.report.tube_panels import SetPicture, plane_figure, tube_figure
+from vernal.report.zones import zones_of_all
 from vernal.simulate.runs import Runs, simulate
 from vernal.simulate.starts import NoInitialState
 from vernal.simulate.trajectories import simulate_flow
@@ -75,7 +78,15 @@ def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Fi
     if plane and any(polygon is not None for polygon in sets.polygons):
         shown = _finer(sets, POLYGONS, polygons=True)
         return plane_figure(SetPicture(sets.of, sets.sorts, shown, values, times), limits)
-    return tube_figure(SetPicture(sets.of, sets.sorts, _finer(sets, BANDS, polygons=False), values, times), limits)
+    picture = SetPicture(sets.of, sets.sorts, _finer(sets, BANDS, polygons=False), values, times)
+    return tube_figure(picture if sets.timed is None else _with_claims(picture, sets), limits)
+
+
+def _with_claims(picture: SetPicture, sets: ReachableSets) -> SetPicture:
+    """With what the claims of a flow say of its quantities, and which of these are held."""
+    model = sets.task.model
+    zones = zones_of_all(model, sets.task.properties.values())
+    return replace(picture, held=held_among(model, dict(zip(sets.of, sets.expressions, strict=True))), zones=zones)
 
 
 def _simulated(sets: ReachableSets, runs: int) -> tuple[list[Floats], Floats | None]:
@@ -107,14 +118,13 @@ def _finer(sets: ReachableSets, spans: int, *, polygons: bool) -> Sequence[Reach
         return sets.steps
     with np.errstate(all="ignore"):
         known = SegmentValues(sets.task.model, sets.timed.pipe)
-        ends = np.linspace(0.0, sets.spans[-1][1], spans + 1)
-        return (known.steps if polygons else known.bounds)(sets.expressions, ends)
+        if polygons:
+            return known.steps(sets.expressions, np.linspace(0.0, sets.spans[-1][1], spans + 1))
+        return known.bounds(sets.expressions, span_edges(sets.task.model, sets.spans[-1][1], spans), WITHIN)
 
 
 def _are_variables(sets: ReachableSets) -> bool:
     """Whether two different variables of a flow were asked for."""
-    if loop_of(sets.task.model) is not None:  # of which the rates are no field in two variables
-        return False
     return len(sets.expressions) == len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(
         sets.task.model.vars
     )
@@ -129,9 +139,11 @@ def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) ->
         flow.motion.automaton if network is None else network.automaton,
         pipe,
         simulated_trajectories(flow, timed.until, runs),
-        AskedSets(tuple(bad for one in asked for bad in one.bad), tuple(goal for one in asked for goal in one.goal)),
+        joined_asked(asked),
     )
     figure = phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
+    if loop_of(flow) is not None:
+        return figure
     places = [flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)]
     (left, right), (bottom, top) = (_window(pipe, flow, place) for place in places)
     figure.axes[0].set(xlim=(left, right), ylim=(bottom, top))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.interval_bounds import Plain
@@ -34,6 +33,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.graph import substitute
 from vernal.model.initial import Box, InitialSet
+from vernal.model.lazy import cached_property
 from vernal.model.portable import STAYS
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle

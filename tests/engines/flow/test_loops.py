@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from benchmarks.archcomp.__main__ import PROBLEMS, Problem, decided
+from benchmarks.archcomp.__main__ import PROBLEMS
+from benchmarks.loop_tables import decided
 from tests.engines.flow.test_contract import broken_promises
 from tests.flow_cases import FlowClaim
 from tests.portion import pairs
@@ -218,10 +219,10 @@ def test_the_pendulum_of_the_competition(data: Path) -> None:
 @pytest.mark.data
 def test_each_of_the_competitions_problems_is_read(data: Path) -> None:
     for file in sorted({problem.file for problem in PROBLEMS}):
-        task = vn.load(ROOT / "benchmarks" / "archcomp" / f"{file}.toml")
-        asked = {problem.property for problem in PROBLEMS if problem.file == file}
-        assert task.properties.keys() == asked
-    outcome = decided(Problem("vcas", "apart", "violated", {"v0": -25.5, "freedom": 1}), 60, 10)
+        asked = {problem.claim for problem in PROBLEMS if problem.file == file}
+        assert vn.load(file).properties.keys() == asked
+    (encounter,) = (one for one in PROBLEMS if one.parameters == {"v0": -25.5, "freedom": 1})
+    outcome = decided(encounter, 60, 10)
     assert outcome.result.verdict is VIOLATED
     assert not outcome.wrong
 

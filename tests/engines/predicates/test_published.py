@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
+from benchmarks.ppa import generate
+from benchmarks.ppa.family import MEMBERS
 
 BLOCKS = "plaja/icaps22/blocksworld"
 PROPERTIES = f"{BLOCKS}/additional_properties/safety_verification/cost05"
@@ -58,3 +60,14 @@ def test_four_blocks_are_safe_from_no_predicates() -> None:
     assert result.verdict is vn.HOLDS
     assert result.statistics["abstract_starts"] == 14
     assert int(result.statistics["refinements"]) > 0
+
+
+def test_a_policy_for_four_blocks_is_never_stuck(tmp_path: Path) -> None:
+    """From no predicates; `explicit` says so as well, of 189,425 transitions. Costs do not matter, and are not seen."""
+    generate.write(MEMBERS["blocksworld-4"].make(), tmp_path)
+    generate.copy_policies("blocksworld-4", tmp_path)
+    policy, safe = tmp_path / "blocksworld-4_ignoring_16.jani2nnet", f"{tmp_path / 'property.jani'}#0"
+    task = vn.load_jani(tmp_path / "model.jani", policy=policy, property=safe)
+    result = vn.check(task, property="not_stuck", engine="predicates", timeout=100)["not_stuck"]
+    assert result.verdict is vn.HOLDS
+    assert int(result.statistics["reachable"]) < 50, "abstract states that differ in costs are the same"

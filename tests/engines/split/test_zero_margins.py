@@ -7,10 +7,12 @@ from fractions import Fraction
 
 import pytest
 
+from benchmarks.queries import formulas
 from tests.engines.split.test_split import ask, graph
 from tests.polygons import random_network
 from vernal.engines.split import zero_margins
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
+from vernal.formats.layers import dense
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.initial import Init, Span
@@ -76,3 +78,18 @@ def test_a_comparison_that_cancels_has_a_margin_all_the_same() -> None:
     result = ask(SYSTEM, claim)
     assert result.verdict is HOLDS
     assert result.margin is None or result.margin <= 0
+
+
+@pytest.mark.parametrize("seed", formulas.SEEDS)
+def test_a_bound_of_zero_is_no_margin_of_zero(seed: int) -> None:
+    """Sums of activations that may all be flat, in 30 dimensions: a solution of the formula, or a proof without one."""
+    clauses = formulas.drawn(seed)
+    truth = formulas.solution(clauses)
+    assert (truth is not None) == (seed % 2 == 0)
+    inputs = [build.var(f"x{i}") for i in range(formulas.VARIABLES)]
+    x: Expr = build.concat(*inputs)
+    (weight, bias), (last, ends) = formulas.layers(clauses)
+    cost = build.component(dense(build.relu(dense(x, weight, bias)), last, ends), 0)
+    start = Init({f"x{i}": Span(Fraction(0), Fraction(1)) for i in range(len(inputs))})
+    system = System("formula", tuple(Variable(f"x{i}", REAL) for i in range(len(inputs))), start, {})
+    assert ask(system, build.compare("<", 0, cost), "auto").verdict is (HOLDS if truth is None else VIOLATED)

@@ -41,12 +41,7 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
     "real variable": (
         lambda m, q, i: variable(m, "real"),
         "lift.jani: $.variables[2].type",
-        "'more' is a real variable",
-    ),
-    "bounded real": (
-        lambda m, q, i: variable(m, {"kind": "bounded", "base": "real", "lower-bound": 0, "upper-bound": 1}),
-        "$.variables[2].type",
-        "'more' is a real variable",
+        "'more' is a real variable without bounds",
     ),
     "unbounded int": (lambda m, q, i: variable(m, "int"), "$.variables[2].type", "an integer without bounds"),
     "array": (

@@ -105,6 +105,37 @@ def test_scores_by_label_are_the_scores(tmp_path: Path) -> None:
     assert mapped.output is plain.output
 
 
+@pytest.mark.parametrize("passing", ["Identity", "ZipMap", "Mul"])
+def test_a_softmax_is_left_out_where_scores_are_only_passed_on(passing: str, tmp_path: Path) -> None:
+    """What exporters of gradient-boosted trees write: an Identity, a ZipMap or a product with one behind the scores."""
+    made = classifier(drawn(4, 6, 3), FEATURES, 3, post_transform="SOFTMAX")
+    more: dict[str, Any] = {"domain": ML, "classlabels_int64s": [0, 1, 2]} if passing == "ZipMap" else {}
+    inputs = ["scores", "one"] if passing == "Mul" else ["scores"]
+    extra = [
+        helper.make_node("Identity", ["label"], ["same"]),
+        helper.make_node(passing, inputs, ["probabilities"], **more),
+        helper.make_node("Cast", ["same"], ["told"], to=TensorProto.INT64),
+    ]
+    names = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None]) for name in ("told", "probabilities")]
+    whole = ml_model([*made.graph.node, *extra], FEATURES, names)
+    whole.graph.initializer.append(helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0]))
+    plain, passed = (read_network(save(one, tmp_path, f"{name}.onnx")) for name, one in (("a", made), ("b", whole)))
+    assert passed.output is plain.output
+    assert passed.softmax_dropped
+    whole.graph.initializer[0].float_data[:] = [2.0]
+    if passing == "Mul":
+        with pytest.raises(UnsupportedOperator, match="SOFTMAX"):
+            read_network(save(whole, tmp_path))
+
+
+def test_a_scaler_before_trees_agrees_with_onnxruntime(tmp_path: Path) -> None:
+    made = regressor(drawn(5, 4, 1), FEATURES, 1)
+    made.graph.node[0].input[0] = "scaled"
+    scaler = helper.make_node("Scaler", ["x"], ["scaled"], domain=ML, offset=[0.5, -0.25, 0.0], scale=[2.0, 0.5, 1.0])
+    made.graph.node.insert(0, scaler)
+    agrees(made, tmp_path, "y")
+
+
 def test_thresholds_are_met_exactly(tmp_path: Path) -> None:
     """At a threshold `<=` is true, and a hair beside it not, whatever floats make of it."""
     third = single(1 / 3)
@@ -173,6 +204,7 @@ def _changed(**entries: Any) -> Callable[[dict[str, Any]], None]:
         (_changed(post_transform="PROBIT"), UnsupportedOperator, "PROBIT"),
         (_changed(aggregate_function="MEDIAN"), UnsupportedOperator, "MEDIAN"),
         (_changed(base_values=[1.0, 2.0]), FormatError, "base values"),
+        (_changed(base_values=[1.0, 2.0], n_targets=2), UnsupportedOperator, "no leaf"),  # onnxruntime says 0 there
     ],
 )
 def test_broken_trees_are_refused(

@@ -11,7 +11,7 @@ import pytest
 from tests.engines.split.test_split import EPSILON, ask, corners, over_a_box, random_box
 from tests.polygons import CONTINUOUS, JUMPING, least, random_network
 from tests.portion import some
-from tests.searches import branch_and_bound
+from tests.searches import branch_and_bound, cut_neurons_only
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.interpret import concrete
 from vernal.logic.formula import Atom
@@ -37,7 +37,7 @@ def cutting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(improvement, "BRANCHING", 0)
     monkeypatch.setattr(improvement, "SHARE_OF_CASE", 0.0)
     if request.param == "only":
-        monkeypatch.setattr(improvement, "MAX_INPUTS_TO_CUT", 0)
+        cut_neurons_only(monkeypatch)
 
 
 @pytest.mark.usefixtures("cutting")

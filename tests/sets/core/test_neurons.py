@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from tests.engines.split.test_split import ask, decides_the_least_value, random_box
 from tests.polygons import random_network
 from tests.portion import pairs
-from tests.searches import branch_and_bound
+from tests.searches import branch_and_bound, cut_neurons_only
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.formats.layers import dense
 from vernal.interpret.numbers.rounding import Array
@@ -26,7 +26,6 @@ from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
-from vernal.sets.core import improvement
 from vernal.sets.core.clauses import Clauses
 from vernal.sets.core.companions import companions
 from vernal.sets.core.requirement import requirement
@@ -37,7 +36,7 @@ EPSILON = Fraction(1, 1000)
 @pytest.fixture
 def only_neurons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neurons are cut however few inputs there are."""
-    monkeypatch.setattr(improvement, "MAX_INPUTS_TO_CUT", 0)
+    cut_neurons_only(monkeypatch)
 
 
 @pytest.mark.usefixtures("only_neurons")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.expr import Expr
+from vernal.model.lazy import cached_property
 from vernal.sets.finite.points import Points
 from vernal.sets.finite.table import Codes, Numbers
 

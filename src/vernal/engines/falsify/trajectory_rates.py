@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from vernal.logic.formula import Eventually
 from vernal.logic.normal import order
 from vernal.logic.question import Question
 from vernal.logic.times import Time, is_plain
+from vernal.model.lazy import cached_property
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.simulate.enclosed_runs import enclosed

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from math import ceil, floor
 
 from vernal.engines.base import Engine
@@ -29,6 +28,7 @@ from vernal.model import build
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import decisions
 from vernal.model.initial import Init, OneOf, Span, Start, start_between
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, System
 from vernal.reduce.invariant_ranges import lasting_ends

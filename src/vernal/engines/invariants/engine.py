@@ -44,6 +44,8 @@ from vernal.sets.cells.exact_cells import (
     shortened_outward,
 )
 from vernal.sets.cells.images import Images
+from vernal.sets.cells.relays import NAME as RELAYS
+from vernal.sets.cells.relays import lines
 from vernal.sets.cells.templates import Samples, candidates, claim_limits
 
 MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only
@@ -176,6 +178,8 @@ class InvariantSearch:
         bends, several = self.dynamics.bends, len(self.dynamics.numbers) > 1  # of one number every set is a box
         if several and not bends:
             yield self._admissible
+        if several and bends:
+            yield self._relayed
         if bends:
             yield partial(self._widened, self.box, FEW_HALVINGS)
         yield partial(self._of_levels, self.box)
@@ -229,6 +233,19 @@ class InvariantSearch:
             except NoSuchSet:
                 continue
             yield Proposal(PULLED_BACK, cells, certifier=certifier)
+
+    def _relayed(self) -> Iterator[Proposal]:
+        """The rows of the claim and the bands of relays, pulled back with lines in the place of these."""
+        self._tell(RELAYS)
+        self.images.halvings = 0
+        start = self._start(self.box)
+        region, _ = self.samples.region(start, REGIONS[-1])
+        for line in lines(self.images, region, self.samples.points, start):
+            try:
+                cells = Admissible(self.images, start, line.region, line.centre, CONTRACTIONS[-1], line=line).cells()
+            except NoSuchSet:
+                continue
+            yield Proposal(RELAYS, cells)
 
     def _efforts(self) -> Iterable[tuple[float, float, float]]:
         """Shares of a limited feedback, widths of a region, and shares of the room that each step leaves."""

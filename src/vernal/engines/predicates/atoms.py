@@ -11,13 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from vernal.interpret.geometry.affine_form import AffineForm, arithmetic, fraction, rational
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import order
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import BOOL
 
 MAX_CASES = 4096  # of one comparison, with all its `if`s taken apart

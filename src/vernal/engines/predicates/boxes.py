@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vernal.engines.predicates.atoms import (
     ALWAYS,
+    NEVER,
     AtomTable,
     Comparison,
     Condition,
@@ -117,21 +118,32 @@ class BoxJudge:
         asked = [self.compiled(condition) for condition in conditions]
         mentioned = [own.mentioned for own in asked]
         atoms = np.unique(np.concatenate([np.zeros(0, np.int64), *mentioned]))
-        must, may = self.atoms(boxes, atoms)
+        must, may = self._decided(asked, atoms, *self.atoms(boxes, atoms))
+        return must.T, may.T
+
+    def _decided(
+        self, asked: Sequence[CompiledCondition], atoms: IntegerArray, must: Mask, may: Mask
+    ) -> tuple[Mask, Mask]:
+        """(conditions, boxes): the same from what is known of (atoms, boxes)."""
         places = np.zeros(len(self.table.atoms), np.int64)
         places[atoms] = np.arange(len(atoms))
-        literals = Literals(np.concatenate([must, ~may]), np.concatenate([may, ~must]), places, len(atoms))
-        found = np.ones((2, len(conditions), len(boxes)), bool)
+        literals = Literals(np.stack([np.concatenate([must, ~may]), np.concatenate([may, ~must])]), places, len(atoms))
+        found = np.ones((2, len(asked), must.shape[1]), bool)
         for number, own in enumerate(asked):
             found[:, number] = _decided(own, literals)
-        return found[0].T, found[1].T
+        return found[0], found[1]
 
     def simplified(self, conditions: Sequence[Condition], boxes: IntegerBoxes) -> list[tuple[Condition, ...]]:
         """For each box what is left of a conjunction once the comparisons that the box decides are filled in."""
         atoms = np.unique(np.concatenate([self.compiled(condition).mentioned for condition in conditions]))
         must, may = self.atoms(boxes, atoms)
         patterns, which = np.unique(np.concatenate([must, may]).T, axis=0, return_inverse=True)
-        left = [_left_of(conditions, atoms.tolist(), pattern) for pattern in patterns]
+        asked = [self.compiled(condition) for condition in conditions]
+        decided, open_ones = self._decided(asked, atoms, patterns.T[: len(atoms)], patterns.T[len(atoms) :])
+        left: list[tuple[Condition, ...]] = [(NEVER,)] * len(patterns)
+        for place in np.flatnonzero(open_ones.all(axis=0)).tolist():
+            undecided = [conditions[number] for number in np.flatnonzero(~decided[:, place]).tolist()]
+            left[place] = _left_of(undecided, atoms.tolist(), patterns[place])
         return [left[place] for place in which.reshape(-1).tolist()]
 
     def columns(self, conditions: Iterable[Condition]) -> Mask:
@@ -191,10 +203,9 @@ class CompiledCondition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literals:
-    """(atoms, boxes), twice: of each comparison and then of each negation whether it must, and may, be true."""
+    """(2, atoms, boxes): of each comparison, and then of each negation, whether it must, and may, be true."""
 
-    must: Mask
-    may: Mask
+    truths: Mask
     places: IntegerArray  # of atoms in these arrays
     count: int
 
@@ -215,7 +226,7 @@ def _decided(condition: CompiledCondition, literals: Literals) -> Mask:
     """(2, boxes): whether a condition must, and may, be true."""
     places = literals.places[condition.atoms] + literals.count * condition.negative
     join = np.logical_and if condition.every else np.logical_or
-    found: Mask = np.stack([join.reduce(literals.must[places], axis=0), join.reduce(literals.may[places], axis=0)])
+    found: Mask = join.reduce(literals.truths[:, places], axis=1)
     for part in condition.parts:
         found = join(found, _decided(part, literals))
     return found

@@ -64,8 +64,8 @@ class UnsafeSearch:
         graph = self.abstraction.graph
         return [number for number in (*graph.starts, *graph.open_starts) if number in self.leading]
 
-    def follow(self) -> Followed:
-        """Look for an unsafe path from every suspect."""
+    def follow(self, most: int = MAX_STATES) -> Followed:
+        """Look for an unsafe path from every suspect, through so many states at most that are no initial ones."""
         states, complete = self._initial_states()
         cells = self._cells(states)
         starts: dict[int, list[Floats]] = defaultdict(list)
@@ -74,7 +74,7 @@ class UnsafeSearch:
             if cell is not None and cell in self.leading:
                 starts[cell].append(state)
                 first.append((self.found.enter(state)[0], cell))
-        bad, ended = self._spread()
+        bad, ended = self._spread(len(self.found.states) + most)
         following = self.found.paths_to(bad)
         paths: dict[int, ConcretePath] = {}
         for number, cell in first:
@@ -134,11 +134,11 @@ class UnsafeSearch:
         """The abstract state of each state; of one that was not explored, None."""
         return [self.abstraction.cells.find(own) for own in self.abstraction.cells.of(IntegerBoxes.points(states))]
 
-    def _spread(self) -> tuple[list[int], bool]:
-        """The unsafe states that were met, and whether nothing is left to follow."""
+    def _spread(self, most: int) -> tuple[list[int], bool]:
+        """The unsafe states that were met, and whether nothing is left to follow; there are about so many at most."""
         bad: list[int] = []
         done = 0
-        while done < len(self.found.states) and len(self.found.states) <= MAX_STATES:
+        while done < len(self.found.states) and len(self.found.states) <= most:
             self.budget.check()
             numbers = np.arange(done, min(done + STATES_PER_BATCH, len(self.found.states)))
             states = np.stack([self.found.states[number] for number in numbers])

@@ -19,7 +19,7 @@ from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abs
 from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
-from vernal.engines.predicates.danger import Followed, UnsafeSearch
+from vernal.engines.predicates.danger import MAX_STATES, Followed, UnsafeSearch
 from vernal.engines.predicates.integer_model import OperatorModel, unbounded_variable
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
@@ -44,6 +44,7 @@ MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement
 MAX_CELLS_WITH_UNSAFE = 60  # abstract states that are explored where an unsafe one will be refined away
 MAX_CELLS_UNDIVIDED = 1000  # the same where none is unsafe so far; four times as many whenever it was met
+MAX_FOLLOWED_FIRST = 2000  # concrete states, from no predicates, while cells are coarse; every round four times as many
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
 
 
@@ -119,6 +120,7 @@ class Rounds:
         self.predicates = [*question.predicates, *(self.model.kept if options.refine and options.follow else ())]
         self.rounds = 0
         self.undivided = float(MAX_CELLS_UNDIVIDED)
+        self.most_followed = MAX_STATES if question.predicates or not options.refine else MAX_FOLLOWED_FIRST
         self.outcomes = StartOutcomes(0)
         self.statistics: dict[str, int | float | str] = {}
 
@@ -166,14 +168,17 @@ class Rounds:
             return self._open("without the policy an unsafe abstract state is reachable")
         if not self.options.follow:
             return self._open(f"an unsafe abstract state is reachable from {len(search.suspects):,} abstract starts")
-        followed = search.follow()
+        followed = search.follow(self.most_followed)
         self._replay(followed, outcomes)
         self._note(abstraction, outcomes)
         if outcomes.unsafe:
             return self._violated(abstraction, outcomes)
         if not outcomes.undecided:
             return self._proof(abstraction)
-        added = Refinement(abstraction, search, self.states).predicates(followed) if self.options.refine else []
+        refinement = Refinement(abstraction, search, self.states)
+        added = refinement.predicates(followed) if self.options.refine else []
+        if added and not self.rounds:
+            added += refinement.in_what_is_unsafe()
         self._replay(followed, outcomes)
         self._note(abstraction, outcomes)
         if outcomes.unsafe:
@@ -205,9 +210,10 @@ class Rounds:
             return self._open(f"{reached}, and no path to one was found")
         if self.rounds == MAX_ROUNDS:
             return self._open(f"{reached}, spurious or not, after {MAX_ROUNDS} refinements")
-        if not added:
+        if not added and self.most_followed >= MAX_STATES:
             return self._open(f"{reached}, and nothing was found to refine the predicates by")
         self.predicates += added
+        self.most_followed = min(4 * self.most_followed, MAX_STATES) if added else MAX_STATES
         return None
 
     def _handed_out(self, known: Known, abstraction: Abstraction) -> Known:

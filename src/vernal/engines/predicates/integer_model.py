@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from vernal.model import build
 from vernal.model.expr import Argmax, Choose, Compare, Const, Expr, Var
 from vernal.model.graph import substitute, variables
 from vernal.model.initial import OneOf, Start
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import INT, REAL
 from vernal.model.system import System, Variable
 from vernal.model.tick import Tick, idle

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Var
 from vernal.model.graph import variables
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import Kind
 from vernal.model.tick import Tick
 from vernal.reduce.operators import StepOperator, disjuncts, mentions_network

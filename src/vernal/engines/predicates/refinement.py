@@ -98,6 +98,15 @@ class Refinement:
             found.update(dict.fromkeys(self._why_not(one, other, np.stack(met[one][:MAX_FOLLOWED]))))
         return self._new(found)
 
+    def in_what_is_unsafe(self) -> list[Expr]:
+        """The comparisons in what is unsafe of single variables that the policy sees: singly, each costs a round."""
+        judge = self.model.judge
+        asked = [judge.compiled(condition).mentioned for way in self.model.unsafe for condition in way.conditions]
+        atoms = np.unique(np.concatenate([np.zeros(0, np.int64), *asked])).tolist()
+        single = [atom for atom in atoms if len(self.model.table.atoms[atom][0]) == 1]
+        seen = [atom for atom in single if self._seen[self.model.table.atoms[atom][0][0][0]]]
+        return self._new([self.model.table.comparison(atom) for atom in seen])
+
     def _new(self, found: Iterable[Expr]) -> list[Expr]:
         known = {*self.abstraction.cells.predicates, *self.abstraction.cells.negations}
         return [predicate for predicate in found if self.model.table.condition(predicate) not in known]

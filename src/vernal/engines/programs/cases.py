@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from vernal.engines.outcomes import reading
@@ -13,6 +12,7 @@ from vernal.errors import FormatError
 from vernal.evidence import confirm
 from vernal.evidence.codec import encoded, restored
 from vernal.model.expr import Occurrence
+from vernal.model.lazy import cached_property
 from vernal.model.tick import idle
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished

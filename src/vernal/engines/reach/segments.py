@@ -50,17 +50,18 @@ class SegmentValues:
             for span, there in self._spans(edges)
         ]
 
-    def bounds(self, expressions: Sequence[Expr], edges: Floats) -> list[ReachedStep]:
-        """The same without polygons."""
+    def bounds(self, expressions: Sequence[Expr], edges: Floats, within: float = 0.0) -> list[ReachedStep]:
+        """The same without polygons; `within` leaves out that share of each span at either end, where values jump."""
         return [
             ReachedStep(tuple(hull(node.sort, self._over(there, node)) for node in expressions), span=span)
-            for span, there in self._spans(edges)
+            for span, there in self._spans(edges, within)
         ]
 
-    def _spans(self, edges: Floats) -> Iterator[tuple[tuple[float, float], Mask]]:
+    def _spans(self, edges: Floats, within: float = 0.0) -> Iterator[tuple[tuple[float, float], Mask]]:
         """The spans between edges, with the segments that have a time in common with each, if any has."""
         for start, end in pairwise(edges.tolist()):
-            there = (self.pipe.times[:, 0] <= end) & (self.pipe.times[:, 1] >= start)
+            room = within * (end - start)
+            there = (self.pipe.times[:, 0] <= end - room) & (self.pipe.times[:, 1] >= start + room)
             if there.any():
                 yield (start, end), there
 

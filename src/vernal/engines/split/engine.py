@@ -23,10 +23,13 @@ from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.inquiry import glance, is_closed, refuted_by, search_for
-from vernal.sets.core.open_boxes import joined
+from vernal.sets.core.open_boxes import Domains, joined
+from vernal.sets.core.race import Race
 
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
+FEW_AT_ZERO = 16  # boxes left at zero, which may be large: a bound of zero need not be a margin of zero ...
+TRIALS_AT_ZERO = ((0.2, 128), (1.0, 2048))  # ... so in turn: seconds of exact arithmetic, and parts that are cut
 
 
 def not_asked(question: Question) -> str | None:
@@ -104,37 +107,59 @@ class BranchAndBound:
         first = glance(question, clauses, budget)
         if first is not None and is_closed(first, clauses):
             return AT_A_GLANCE
-        search = search_for([question], [clauses], budget, first=first)
+        race = search_for([question], [clauses], budget, first=first)
         try:
-            early = self._search(question, search, budget)
-            return early or self._known(question, search, budget)
+            early = self._search(question, race, budget)
+            return early or self._known(question, race.search_of(), budget)
         except Stopped as stop:
+            search = race.search_of()
             return self._open(stop.reason, search.tally.statistics(), so_far(search))
 
     def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, margin: float | None = None) -> Open:
         return Open(engine=self.name, reason=reason, statistics=statistics, margin=margin)
 
-    def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Proof | Counterexample | None:
-        """Work the search off; in its pauses simulated states are bred, which find some that no bound points at.
+    def _search(self, question: Question, race: Race, budget: Budget) -> Proof | Counterexample | None:
+        """Work a search off; in its pauses simulated states are bred, which find some that no bound points at.
 
         In the first one exact polynomials are asked about the whole: an equation that holds leaves every box open.
         """
         for number, seconds in enumerate(PAUSES):
-            if search.run(seconds):
+            if race.run(seconds):
                 return None
+            search = race.search_of()
             if not number and ZeroBoxes(question, search, budget, self.name).are_excluded(search.frame.whole):
                 return _by_polynomials(search)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
             known = within(self.breeding, question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
-        search.run()
+        race.run()
         return None
 
     def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
+        """Boxes at zero are asked about in exact arithmetic; a few are cut in between, on trial."""
+        asked = self._at_zero(search)
+        for seconds, boxes in TRIALS_AT_ZERO if 0 < len(asked) <= FEW_AT_ZERO else ():
+            settled = self._for_a_while(question, search, asked, budget, seconds)
+            if not isinstance(settled, Open):
+                return settled or outcome(search, 0)
+            search.cut_at_zero(boxes)
+            search.run()
+            asked = asked.rows(asked.around(self._at_zero(search)))
+        settled = ZeroBoxes(question, search, budget, self.name).settle(asked) if len(asked) else None
+        return settled or outcome(search, 0)
+
+    def _at_zero(self, search: BoxSearch) -> Domains:
+        """The boxes that exact arithmetic has to be asked about."""
         tally = search.tally
-        if tally.left and not tally.traces:
-            settled = ZeroBoxes(question, search, budget, self.name).settle(joined(tally.left))
-            if settled is not None:
-                return settled
-        return outcome(search, 0)
+        return joined(tally.left) if tally.left and not tally.traces else search.frame.enter().rows(slice(0))
+
+    def _for_a_while(
+        self, question: Question, search: BoxSearch, asked: Domains, budget: Budget, seconds: float
+    ) -> Known | None:
+        """What exact arithmetic finds in some boxes in so many seconds; None if there is nothing to find."""
+        try:
+            return ZeroBoxes(question, search, budget.part(1.0, seconds), self.name).settle(asked)
+        except Stopped as stop:
+            budget.check()
+            return self._open(stop.reason)

@@ -21,6 +21,7 @@ from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses
 from vernal.sets.core.inquiry import refuted_by, search_for
+from vernal.sets.core.race import Race
 
 MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its own
 
@@ -47,19 +48,19 @@ def decide_together(
     found: dict[int, Decided] = {}
     with suppress(Stopped), infinite_bounds(), limited(budget.memory):  # what is decided by then stays decided
         for family in families(questions, budget):
-            search, places = _search_of(family, budget, most)
+            race, places = _race_of(family, budget, most)
             try:
-                while not search.run(SLICE) and not (first and search.tally.traces):
+                while not race.run(SLICE) and not (first and race.traces):
                     pass
             finally:
-                found |= {places[number]: _decided(search, number) for number in search.answered()}
-            if first and search.tally.traces:
+                found |= {places[number]: _decided(race.search_of(number), number) for number in race.answered()}
+            if first and race.traces:
                 break
     return found
 
 
-def _search_of(family: Numbered, budget: Budget, most: float) -> tuple[BoxSearch, Sequence[int]]:
-    """One search for a family, and the places of its questions."""
+def _race_of(family: Numbered, budget: Budget, most: float) -> tuple[Race, Sequence[int]]:
+    """The searches for a family, and the places of its questions."""
     places, asked, clauses = zip(*family, strict=True)
     return search_for(asked, clauses, budget, most), places
 

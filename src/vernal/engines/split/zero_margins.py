@@ -4,12 +4,15 @@ It is that of polynomials, and where these do not tell, of affine pieces (`paths
 
 There may be very many, all along the edge of a region in which the margin is zero. So all of them are asked about at
 once, by the smallest box around them, and where that takes too long, each half of them.
+
+A bound of zero need not be a margin of zero: a sum of activations has it wherever each of them may be flat. So exact
+arithmetic and cutting take turns, first for a moment and for a few boxes, until one of the two has an answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +25,7 @@ from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.initial import Box
+from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.open_boxes import Domains, whole_boxes

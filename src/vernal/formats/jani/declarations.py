@@ -15,7 +15,8 @@ from vernal.model.initial import OneOf, Span, Start, start_among
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.system import Variable
 
-TYPES = 'bool, or {"kind": "bounded", "base": "int", "lower-bound": ..., "upper-bound": ...}'
+TYPES = 'bool, or {"kind": "bounded", "base": "int" or "real", "lower-bound": ..., "upper-bound": ...}'
+BASES = {"int": INT, "real": REAL}  # of bounded variables
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip integers
 
@@ -128,20 +129,22 @@ def read_variables(owner: JsonEntry, names: Names, *, transient: bool = False) -
 def _variable(entry: JsonEntry, name: str, names: Names) -> Variable:
     if entry.value == "bool":
         return Variable(name, BOOL)
-    if not isinstance(entry.value, dict) or entry.value.get("kind") != "bounded" or entry.value.get("base") != "int":
+    base = entry.value.get("base") if isinstance(entry.value, dict) and entry.value.get("kind") == "bounded" else None
+    sort = BASES.get(base) if isinstance(base, str) else None
+    if sort is None:
         raise entry.error(_refused_type(name, entry.value), UnsupportedOperator)
-    lower, upper = (_bound(entry, key, name, names) for key in ("lower-bound", "upper-bound"))
+    lower, upper = (_bound(entry, key, name, names, sort) for key in ("lower-bound", "upper-bound"))
     if lower > upper:
-        entry.refuse(f"the range [{lower}, {upper}] of {name!r} holds no integer")
-    return Variable(name, INT, lower, upper, enforced=True)
+        entry.refuse(f"the range [{lower}, {upper}] of {name!r} holds no {'integer' if sort == INT else 'number'}")
+    return Variable(name, sort, lower, upper, enforced=True)
 
 
-def _bound(entry: JsonEntry, key: str, name: str, names: Names) -> Fraction:
+def _bound(entry: JsonEntry, key: str, name: str, names: Names, sort: Sort) -> Fraction:
     bound = entry.get(key)
     if bound is None:
-        entry.refuse(f"the variable {name!r} has no {key}; integers need both bounds")
-    value = read_constant(bound, names, INT).value
-    if abs(value) > LARGEST_INTEGER:
+        entry.refuse(f"the variable {name!r} has no {key}; numbers need both bounds")
+    value = read_constant(bound, names, sort).value
+    if sort == INT and abs(value) > LARGEST_INTEGER:
         bound.refuse(f"the {key} of {name!r} is beyond 2^53, from where on floating point does not count integers")
     return value
 
@@ -150,7 +153,7 @@ def _refused_type(name: str, written: object) -> str:
     what = written.get("base") if isinstance(written, dict) and written.get("kind") == "bounded" else written
     if isinstance(what, dict):
         what = what.get("kind", what)
-    kinds = {"int": "an integer without bounds", "array": "an array", "real": "a real variable"}
+    kinds = {"int": "an integer without bounds", "array": "an array", "real": "a real variable without bounds"}
     known = kinds.get(what) if isinstance(what, str) else None
     return f"{name!r} is {known or f'of type {shown(what)}'}, which is not supported; supported: {TYPES}"
 
@@ -165,7 +168,7 @@ def _initial(entry: JsonEntry | None, variable: Variable, names: Names) -> Fract
 
 def check_value(entry: JsonEntry, variable: Variable, value: Fraction) -> None:
     """A value of a variable is inside its range."""
-    if variable.sort == INT and not (variable.lower or 0) <= value <= (variable.upper or 0):
+    if variable.sort.is_number and not (variable.lower or 0) <= value <= (variable.upper or 0):
         entry.refuse(f"{value} is outside the range [{variable.lower}, {variable.upper}] of {variable.name!r}")
 
 

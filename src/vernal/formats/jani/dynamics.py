@@ -8,6 +8,7 @@ choice of its own.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,10 +22,12 @@ from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.model import build
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import And, Const, Expr
+from vernal.model.graph import variables
 from vernal.model.initial import Start
-from vernal.model.sorts import INT
+from vernal.model.sorts import REAL
 from vernal.model.system import Agent, Init, System, Variable
 from vernal.model.tick import Tick, idle
+from vernal.reduce.operators import conjuncts
 
 POLICY, EDGE, STUCK = "policy", "edge", "stuck"
 
@@ -47,10 +50,10 @@ def inside_ranges(model: PlanningModel, tick: Tick = idle) -> Moves:
 class _Ranges:
     """The ranges of all variables; it counts what may lead out of them."""
 
-    def __init__(self, variables: Sequence[Variable], tick: Tick) -> None:
-        self.variables = {one.name: one for one in variables}
-        self.ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in variables if v.sort == INT}
-        self.starts: dict[Expr, Start] = {v.var: whole_range(v) for v in variables}
+    def __init__(self, state: Sequence[Variable], tick: Tick) -> None:
+        self.variables = {one.name: one for one in state}
+        self.ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in state if v.sort.is_number}
+        self.starts: dict[Expr, Start] = {v.var: whole_range(v) for v in state}
         self.tick = tick
         self.leaving = 0
 
@@ -71,13 +74,15 @@ class _Ranges:
         conditions = self._staying(guard, updates)
         if conditions:
             outside = [known, guard, build.negate(build.conj(*conditions))]
-            self.leaving += has_state(outside, self.starts, self.tick)
+            self.leaving += any(var.sort == REAL for var in variables(outside)) or has_state(
+                outside, self.starts, self.tick
+            )
         return build.conj(guard, *conditions)
 
     def _staying(self, guard: Expr, updates: Updates) -> list[Expr]:
         """The conditions under which all assigned values are inside their ranges, where that is not certain."""
         named = [(self.variables[name], value) for name, value in updates.items()]
-        assigned = [(variable, value) for variable, value in named if variable.sort == INT]
+        assigned = [(variable, value) for variable, value in named if variable.sort.is_number]
         if not assigned:
             return []
         program = EndsProgram(tuple(value for _, value in assigned))
@@ -140,7 +145,19 @@ def applicable(outcomes: Sequence[Outcome], policy: PolicyInterface) -> dict[str
 
 def possible(outcomes: Sequence[Outcome]) -> Expr:
     """That one of these outcomes exists."""
-    return build.disj(*dict.fromkeys(outcome.guard for outcome in outcomes))
+    return build.disj(*_weakest([outcome.guard for outcome in outcomes]))
+
+
+def _weakest(guards: Sequence[Expr]) -> list[Expr]:
+    """The conditions without those that say what another one does, and more: a move that fails costs something."""
+    parts = {guard: frozenset(conjuncts(guard)) for guard in guards}
+    kept: dict[Expr, list[frozenset[Expr]]] = defaultdict(list)  # by one of the parts
+    found = set()
+    for guard, own in sorted(parts.items(), key=lambda entry: len(entry[1])):
+        if not any(other <= own for part in own for other in kept[part]):
+            found.add(guard)
+            kept[next(iter(conjuncts(guard)), guard)].append(own)
+    return [guard for guard in parts if guard in found]
 
 
 # The system -----------------------------------------------------------------------------------------------------------

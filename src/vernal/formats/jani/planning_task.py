@@ -8,7 +8,7 @@ something that exists as long as anything does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -32,7 +32,8 @@ from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.checks import value_of
 from vernal.model.expr import Expr, Role
-from vernal.model.graph import order
+from vernal.model.graph import order, variables
+from vernal.model.initial import OneOf, Span, Start
 from vernal.model.numbers import as_written
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import Init, System
@@ -199,5 +200,23 @@ def initial_states(model: PlanningModel, asked: SafetyProperty, tick: Tick = idl
         return asked.start.init(model.state)
     conditions = asked.start.args if isinstance(asked.start, e.And) else (asked.start,)
     where = tuple(condition for condition in conditions if condition is not TRUE)
-    left = narrowed(where, {one.variable.var: whole_range(one.variable) for one in model.state}, tick)
+    discrete = [part for part in where if all(var.sort != REAL for var in variables([part]))]
+    left = narrowed(discrete, {one.variable.var: whole_range(one.variable) for one in model.state}, tick)
+    left = {var: _cut(start, var, where) if var.sort == REAL else start for var, start in left.items()}
     return Init({one.variable.name: left[one.variable.var] for one in model.state}, where)
+
+
+def _cut(start: Start, var: Expr, where: Sequence[Expr]) -> Start:
+    """What comparisons with numbers leave of the start of a real variable; as it was where they leave nothing."""
+    lower, upper = start.ends
+    for part in where:
+        if isinstance(part, e.Compare) and part.op != "!=" and var in part.args:
+            below, above = part.args
+            equal = part.op == "=="
+            if isinstance(above, e.Const):
+                lower, upper = max(lower, above.value) if equal else lower, min(upper, above.value)
+            elif isinstance(below, e.Const):
+                lower, upper = max(lower, below.value), min(upper, below.value) if equal else upper
+    if lower > upper:
+        return start
+    return OneOf((lower,)) if lower == upper else Span(lower, upper)

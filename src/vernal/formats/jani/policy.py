@@ -27,7 +27,7 @@ from vernal.model import build
 from vernal.model.agent import make_agent
 from vernal.model.expr import Expr
 from vernal.model.network import Network
-from vernal.model.sorts import BOOL, INT, enum
+from vernal.model.sorts import BOOL, enum
 from vernal.model.system import Agent, Variable
 
 MAX_BYTES = 2**20  # of a TOML interface
@@ -53,7 +53,7 @@ class PolicyInterface:
 
 def as_number(variable: Variable) -> Expr:
     """What a network sees of a variable: a truth value as 0 or 1, a location as its index."""
-    if variable.sort == INT:
+    if variable.sort.is_number:
         return variable.var
     if variable.sort == BOOL:
         return build.if_(variable.var, 1, 0)

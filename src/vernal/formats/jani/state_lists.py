@@ -15,14 +15,16 @@ from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Const, Expr
 from vernal.model.initial import Init, OneOf, Start
-from vernal.model.sorts import Sort
+from vernal.model.sorts import REAL, Sort
+
+ListedValue = int | Fraction  # integers as such: there are many
 
 
 @dataclass(frozen=True, slots=True)
 class StateList:
     """Initial states: a value for each variable of the model, in its order; each state once."""
 
-    states: tuple[tuple[int, ...], ...]
+    states: tuple[tuple[ListedValue, ...], ...]
 
     def init(self, state: tuple[DeclaredVariable, ...]) -> Init:
         """The states as starts of each variable, and the condition that says which of them go together."""
@@ -45,7 +47,7 @@ class StateList:
         return Init(starts, () if whole is TRUE else (whole,))
 
 
-def _constant(sort: Sort, value: int) -> Expr:
+def _constant(sort: Sort, value: ListedValue) -> Expr:
     return Const((), sort, (), (Fraction(value),))
 
 
@@ -55,11 +57,11 @@ class StateReader:
     def __init__(self, model: PlanningModel) -> None:
         self.model = model
         self.declared = {one.variable.name: (place, one) for place, one in enumerate(model.state)}
-        self.usual = [None if one.initial is None else int(one.initial) for one in model.state]
+        self.usual = [None if one.initial is None else _plain(one.initial) for one in model.state]
         self.integers = {  # by name: the place, and the ends of the range
             name: (place, int(one.variable.lower), int(one.variable.upper))
             for name, (place, one) in self.declared.items()
-            if one.variable.lower is not None and one.variable.upper is not None
+            if one.variable.sort != REAL and one.variable.lower is not None and one.variable.upper is not None
         }
 
     def read(self, entry: JsonEntry) -> StateList:
@@ -68,7 +70,7 @@ class StateReader:
             entry["values"].refuse("the list of start states is empty")
         return StateList(tuple(dict.fromkeys(map(self._state, listed))))
 
-    def _state(self, entry: JsonEntry) -> tuple[int, ...]:
+    def _state(self, entry: JsonEntry) -> tuple[ListedValue, ...]:
         values = list(self.usual)
         named = entry["variables"]
         for number, pair in enumerate(named.elements()):
@@ -93,7 +95,7 @@ class StateReader:
             return None
         return (place, value) if type(value) is int and lower <= value <= upper else None
 
-    def _checked(self, item: JsonEntry) -> tuple[int, int]:
+    def _checked(self, item: JsonEntry) -> tuple[int, ListedValue]:
         """A value that takes a closer look, or a message about what is wrong with it."""
         name = item.text("var")
         if name not in self.declared:
@@ -101,4 +103,8 @@ class StateReader:
         place, one = self.declared[name]
         value = read_constant(item["value"], self.model.constants, one.variable.sort).value
         check_value(item["value"], one.variable, value)
-        return place, int(value)
+        return place, _plain(value)
+
+
+def _plain(value: Fraction) -> ListedValue:
+    return int(value) if value.denominator == 1 else value

@@ -29,6 +29,9 @@ from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
+from vernal.model.softmax import log_softmax, softmax
+
+NodeReader = Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,43 +157,56 @@ def _repeat(arrays: Sequence[Array], times: int) -> tuple[Array, Array, Array, A
 # The end of a network -------------------------------------------------------------------------------------------------
 
 
-def _softmax(call: NodeCall) -> OnnxValue:
+def _softmax(soften: Callable[[Expr], Expr]) -> NodeReader:
     """Left out at the very end, where it keeps the order of the scores; the network remembers that."""
-    x = call.data()
+
+    def read(call: NodeCall) -> OnnxValue:
+        x = call.data()
+        groups = _softened(call, x)
+        if is_left_out(call):
+            return x
+        call.allowance.take(2 * groups.size * groups.shape[1] ** 2)
+        parts = [soften(layers.pick(x.expr, group)) for group in groups]
+        whole = np.argsort(groups.ravel())
+        return Tensor(layers.pick(build.concat(*parts), whole), x.shape)
+
+    return read
+
+
+def _softened(call: NodeCall, x: Tensor) -> Array:
+    """The components that are softened together, a row for each group."""
     axis = call.axis(call.integer("axis", 1 if call.opset < 13 else -1), len(x.shape))
-    over = prod(x.shape[axis:]) if call.opset < 13 else x.shape[axis]
-    if not call.last or over != prod(x.shape):
-        raise call.unsupported("is read only as the last operator, over all outputs, before an argmax")
-    return x
+    numbers = np.arange(prod(x.shape)).reshape(x.shape)
+    if call.opset < 13:
+        return numbers.reshape(-1, prod(x.shape[axis:]))
+    return np.moveaxis(numbers, axis, -1).reshape(-1, x.shape[axis])
 
 
-def _argmax(call: NodeCall) -> OnnxValue:
-    raise call.unsupported('is not read: let the network end with the scores, and say act = "argmax" in the task')
+def is_left_out(call: NodeCall) -> bool:
+    """Whether a Softmax ends the network and is over all outputs."""
+    return call.op in SOFTENED and call.last and len(_softened(call, call.data())) == 1
 
 
-def _sequence(call: NodeCall) -> OnnxValue:
-    raise call.unsupported(
-        "is not read: export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
-    )
+def _refused(call: NodeCall) -> OnnxValue:
+    raise call.unsupported(f"is not read: {REASONS[call.op]}")
 
 
 BROADCAST = ("axis", "broadcast", "consumed_inputs")  # what arithmetic had before opset 7
 OLD = ("consumed_inputs",)
 NORMAL = ("epsilon", "momentum", "is_test", "spatial", "training_mode")
-NodeReader = Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]]
 
 ARITHMETIC: dict[str, tuple[NodeReader, tuple[str, ...]]] = {
     "Add": (_add, BROADCAST),
     "BatchNormalization": (_batch_normalization, NORMAL),
     "Div": (_div, BROADCAST),
     "LayerNormalization": (_layer_normalization, ("axis", "epsilon", "stash_type")),
-    "LogSoftmax": (_softmax, ("axis",)),
+    "LogSoftmax": (_softmax(log_softmax), ("axis",)),
     "Max": (_extremum(build.maximum), OLD),
     "Mean": (_mean, OLD),
     "Min": (_extremum(build.minimum), OLD),
     "Mul": (_mul, BROADCAST),
     "Neg": (_neg, OLD),
-    "Softmax": (_softmax, ("axis",)),
+    "Softmax": (_softmax(softmax), ("axis",)),
     "Sub": (_sub, BROADCAST),
     "Sum": (_sum, OLD),
 }
@@ -208,7 +224,20 @@ TABLES: tuple[Mapping[str, tuple[NodeReader, tuple[str, ...]]], ...] = (
 OPERATORS: dict[str, Operator] = {
     name: Operator(read, frozenset(attributes)) for table in TABLES for name, (read, attributes) in table.items()
 }
-REFUSED: dict[str, Callable[[NodeCall], OnnxValue]] = {  # with advice
-    "ArgMax": _argmax,
-    "SplitToSequence": _sequence,
+SOFTENED = ("LogSoftmax", "Softmax")
+ONE_STEP = "export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
+DRAWN = "a network that draws is no function of its inputs; export it for inference"
+CONTROL = "which nodes are computed depends on data; export the network with its branches and loops unrolled"
+INTEGERS = "it computes in integers; dequantise first, so that the network computes in floats"
+REASONS = {  # why an operator is refused, and what to do
+    "ArgMax": 'let the network end with the scores, and say act = "argmax" in the task',
+    "ArgMin": 'let the network end with the scores, negated, and say act = "argmax" in the task',
+    **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomUniform"), DRAWN),
+    **dict.fromkeys(("ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"), INTEGERS),
+    **dict.fromkeys(("If", "Loop", "Scan"), CONTROL),
+    "Hardmax": 'the winner of scores is chosen by act = "argmax" in the task',
+    "NonZero": "its shape depends on data",
+    **dict.fromkeys(("SequenceAt", "SequenceConstruct", "SplitToSequence"), ONE_STEP),
+    "TopK": "an order of data is not computed; let the network end with the scores",
 }
+REFUSED: dict[str, Callable[[NodeCall], OnnxValue]] = dict.fromkeys(REASONS, _refused)

@@ -20,7 +20,7 @@ from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.merging import is_merged
-from vernal.formats.onnx.ops import OPERATORS, REFUSED
+from vernal.formats.onnx.ops import OPERATORS, REFUSED, is_left_out
 from vernal.formats.onnx.outputs import keep_output
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
@@ -33,7 +33,7 @@ from vernal.formats.onnx.states import (
     through_operators,
 )
 from vernal.formats.onnx.steps import check_steps
-from vernal.formats.onnx.trees import ML_DOMAIN, TREES, is_softened, scores_alone
+from vernal.formats.onnx.trees import ML_DOMAIN, TREES, is_softened, keep_scores, scores_alone
 from vernal.formats.recurrent import Slots
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import MERGED, Network, memory_var, network_input
@@ -67,6 +67,9 @@ def parse_onnx(
     graph = model.graph
     if output is None:
         output = scores_alone(graph)
+        if output is not None:
+            single = [tensor for tensor in graph.initializer if prod(tensor.dims) == 1]
+            keep_scores(graph, output, {tensor.name for tensor in single if (read_tensor(tensor) == 1).all()})
     if output is not None:
         keep_output(graph, output, carry or {})
     values: dict[str, OnnxValue] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
@@ -254,7 +257,7 @@ def _run(
                 raise call.wrong(f"computes {output!r}, which is there already")
             if output:
                 values[output] = value
-        if node.op_type in ("Softmax", "LogSoftmax"):
+        if is_left_out(call):
             dropped[node.output[0]] = node.op_type
         if is_softened(call):
             dropped |= dict.fromkeys(given, f"{node.op_type} and SOFTMAX")

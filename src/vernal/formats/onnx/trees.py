@@ -6,7 +6,7 @@ keeps their order and is left out at the very end, as the operator of that name 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,11 @@ from vernal.model import build
 from vernal.model.expr import Expr, Function
 
 if TYPE_CHECKING:
-    from onnx import GraphProto
+    from onnx import GraphProto, NodeProto
 
 ML_DOMAIN = "ai.onnx.ml"
 CLASSIFIER = "TreeEnsembleClassifier"
+PASSING = ("Identity", "ZipMap", "Mul")  # the last by one
 LEAF = b"LEAF"
 MODES: dict[bytes, tuple[str, bool]] = {  # by mode: the comparison, and whether its true branch is taken where it fails
     b"BRANCH_LEQ": ("<=", False),
@@ -46,7 +47,7 @@ def _regressor(call: NodeCall) -> OnnxValue:
     aggregate = call.attributes.get("aggregate_function", b"SUM")
     if aggregate not in AGGREGATES:
         raise call.unsupported(f"aggregates its trees by {_word(aggregate)}; read are SUM, AVERAGE, MIN and MAX")
-    made = _with_base(call, AGGREGATES[aggregate](ensemble, x.expr), outputs)
+    made = _with_base(call, AGGREGATES[aggregate](ensemble, x.expr), ensemble)
     return Tensor(_transformed(call, made), (1, outputs))
 
 
@@ -62,7 +63,7 @@ def _classifier(call: NodeCall) -> tuple[OnnxValue, ...]:
     if len(labels) == 2 and len(used) == 1:
         scores = _of_two(call, ensemble, x.expr)
     else:
-        scores = _transformed(call, _with_base(call, ensemble.total(x.expr), len(labels)))
+        scores = _transformed(call, _with_base(call, ensemble.total(x.expr), ensemble))
     made = Tensor(scores, (1, len(labels)))
     return made, made  # whoever wants the label compares the scores
 
@@ -88,12 +89,17 @@ def _of_two(call: NodeCall, ensemble: TreeEnsemble, x: Expr) -> Expr:
     return _transformed(call, build.concat(build.neg(score), score))
 
 
-def _with_base(call: NodeCall, made: Expr, outputs: int) -> Expr:
-    base = _numbers(call, "base_values")
+def _with_base(call: NodeCall, made: Expr, ensemble: TreeEnsemble) -> Expr:
+    """With base values; where no leaf adds to an output, runtimes leave them out, or do not."""
+    base, outputs = _numbers(call, "base_values"), ensemble.outputs
     if not base.size:
         return made
     if base.size != outputs:
         raise call.wrong(f"has {base.size} base values for {outputs} outputs")
+    used = {target for tree in ensemble.trees for target in tree.targets}
+    unused = [target for target in range(outputs) if base[target] and target not in used]
+    if unused:
+        raise call.unsupported(f"has a base value for output {unused[0]}, to which no leaf adds: was it exported so?")
     return build.add(made, build.concat(constant(base)))
 
 
@@ -122,6 +128,35 @@ def scores_alone(graph: GraphProto) -> str | None:
             labels |= set(node.output)
     others = [item.name for item in graph.output if item.name not in labels]
     return others[0] if len(others) == 1 and len(graph.output) > 1 else None
+
+
+def keep_scores(graph: GraphProto, output: str, ones: Collection[str]) -> None:
+    """Leave out what computes labels alone, and what passes the scores on: they are at the very end then.
+
+    `ones` are constants that are 1: LightGBM's exporter multiplies by one.
+    """
+    needed = {output}
+    for node in reversed(list(graph.node)):
+        if needed.isdisjoint(node.output):
+            graph.node.remove(node)
+        needed.update(() if needed.isdisjoint(node.output) else node.input)
+    while (passed := _passed_on(graph, output, ones)) is not None:
+        graph.node.remove(passed)
+        for node in graph.node:
+            node.output[:] = [output if name == passed.input[0] else name for name in node.output]
+
+
+def _passed_on(graph: GraphProto, output: str, ones: Collection[str]) -> NodeProto | None:
+    """The node that makes an output of another's, which nothing else reads, and leaves it as it is."""
+    found = [node for node in graph.node if output in node.output]
+    if len(found) != 1 or found[0].op_type not in PASSING:
+        return None
+    others = found[0].input[1:]
+    if found[0].op_type == "Mul" and not (len(others) == 1 and others[0] in ones):
+        return None
+    scores = found[0].input[0]
+    readers = [node for node in graph.node if scores in node.input]
+    return found[0] if len(readers) == 1 and any(scores in node.output for node in graph.node) else None
 
 
 def _word(value: object) -> str:
@@ -268,6 +303,19 @@ def _numbers(call: NodeCall, name: str) -> Array:
     return array
 
 
+def _scaler(call: NodeCall) -> OnnxValue:
+    """(x - offset) * scale, what a StandardScaler is exported to."""
+    x = call.data()
+    shifted = x.expr
+    for name, combine in (("offset", build.sub), ("scale", build.mul)):
+        numbers = _numbers(call, name)
+        if numbers.size not in (0, 1, x.expr.size):
+            raise call.wrong(f"has {numbers.size} numbers as its attribute {name!r} for {x.expr.size} inputs")
+        if numbers.size:
+            shifted = combine(shifted, rationals(numbers)[0] if numbers.size == 1 else build.concat(constant(numbers)))
+    return Tensor(shifted, x.shape)
+
+
 def _zip_map(call: NodeCall) -> OnnxValue:
     """Scores by label are the scores."""
     return call.data()
@@ -297,5 +345,6 @@ def _leaves(kind: str) -> tuple[str, ...]:
 TREES: dict[str, tuple[Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]], tuple[str, ...]]] = {
     "TreeEnsembleRegressor": (_regressor, (*COMMON, *_leaves("target"), "n_targets", "aggregate_function")),
     CLASSIFIER: (_classifier, (*COMMON, *_leaves("class"), "classlabels_int64s", "classlabels_strings")),
+    "Scaler": (_scaler, ("offset", "scale")),
     "ZipMap": (_zip_map, ("classlabels_int64s", "classlabels_strings")),
 }

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from math import prod
 
 from vernal.formats.vnnlib.operands import ZERO, Polynomial
 from vernal.model.build import COMPARISONS
+from vernal.model.lazy import cached_property
 
 
 @dataclass(frozen=True, slots=True)

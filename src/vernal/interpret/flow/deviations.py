@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from flint import arb, ctx
@@ -34,6 +33,7 @@ from vernal.interpret.numbers.rounding import TINY, Floats, float_below
 from vernal.model import build
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import substitute
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle

@@ -16,7 +16,6 @@ bounds them during [0, h] (the map u -> t W + integral of M u is monotone), and 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.graph import substitute
+from vernal.model.lazy import cached_property
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 

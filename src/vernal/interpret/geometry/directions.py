@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
+from vernal.model.lazy import cached_property
 from vernal.model.portable import STAYS, ArrayData
 
 WAYS = 12  # sums that bound a direction

@@ -7,11 +7,11 @@ as a box, so that the result contains the true one. Support functions are rounde
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from vernal.interpret.numbers.rounding import TINY, Floats, gamma
+from vernal.model.lazy import cached_property
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,7 @@ class Rows:
         self.coefficients: Array | None = None  # of the inputs
         self.under_way: dict[Expr, Array] = {}
         self.heap: list[tuple[int, Expr]] = []
+        self.own: set[Expr] = set()  # those under way whose array nobody else has, so that it may be changed
 
     def take(self, array: Array) -> Array:
         """The part of a batched array that belongs to the groups; an array for every box alike stays as it is."""
@@ -178,6 +179,7 @@ class Rows:
             heapq.heappush(self.heap, (-self.graph.position[node], node))
             return
         (self.under_way[node],) = self.over(joined, (), (known, L), self.graph.sizes[node], n=L.shape[-1] + 2)
+        self.own.discard(node)
 
     def run(self) -> None:
         """Substitute until only inputs are left."""
@@ -281,14 +283,23 @@ class Rows:
 
     def _scatter(self, node: e.Gather, L: Array) -> None:
         """Components return to their places, in turns where one was gathered several times."""
-        left = list(enumerate(node.indices))
-        while left:
-            turn = {index: place for place, index in reversed(left)}
-            spread = self.backend.zeros((*L.shape[:2], node.args[0].size))
-            places = self.backend.array(np.array(list(turn.values())))
-            spread[..., self.backend.array(np.array(list(turn)))] = L[..., places]
-            self.push(node.args[0], spread)
-            left = [(place, index) for place, index in left if turn[index] != place]
+        for to, places in turns(self.backend, node):
+            self._add_at(node.args[0], to, L if places is None else L[..., places])
+
+    def _add_at(self, node: Expr, to: Array, L: Array) -> None:
+        """Coefficients for some components of a node, added there: of a window of an image all else is zero."""
+        known = self.under_way.get(node)
+        if known is None:
+            made = self.backend.zeros((*L.shape[:2], node.size))
+            made[..., to] = L
+            self.push(node, made)
+            self.own.add(node)
+            return
+        if node not in self.own:
+            known = self.under_way[node] = known + 0.0  # a copy: others may have the same array
+            self.own.add(node)
+        sizes = self.graph.sizes[node][..., to]
+        (known[..., to],) = self.over(joined, (), (known[..., to], L), sizes, n=L.shape[-1] + 2)
 
     def _relaxation(self, rule: Relaxation, L: Array) -> None:
         lows, highs = rule.lower.slopes, rule.upper.slopes
@@ -305,6 +316,29 @@ class Rows:
                 self.push(arg, rows)
             else:
                 self.spread(arg, rows)
+
+
+Turns = list[tuple[Array, Array | None]]  # places of components, and which rows go there; None: all, in their order
+
+
+def turns(backend: Backend, node: e.Gather) -> Turns:
+    """Where what was gathered came from, in as many turns as something was gathered; found once for each node."""
+    found = backend.kept.get(node)
+    if found is None:
+        found = backend.kept[node] = _turns(backend, node)
+    return cast(Turns, found)
+
+
+def _turns(backend: Backend, node: e.Gather) -> Turns:
+    indices = np.array(node.indices, dtype=np.intp)
+    if len(np.unique(indices)) == len(indices):
+        return [(backend.array(indices), None)]
+    order = np.argsort(indices, kind="stable")
+    ordered = indices[order]
+    first = np.searchsorted(ordered, ordered)
+    turn = np.arange(len(order)) - first  # how often the same was gathered before
+    places = [order[turn == number] for number in range(int(turn.max()) + 1)]
+    return [(backend.array(indices[own]), backend.array(own)) for own in places]
 
 
 def _grouped(parts: Sequence[Array]) -> Iterator[list[Array]]:

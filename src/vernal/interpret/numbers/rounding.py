@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vernal.model.lazy import cached_property
 
 # Of float64, truth values, indices, or rationals as objects; a torch tensor may stand in for one, see `torch_tensor`.
 Array = NDArray[Any]

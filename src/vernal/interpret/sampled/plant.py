@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -26,6 +25,7 @@ from vernal.model.flow import Flow
 from vernal.model.graph import draws, substitute
 from vernal.model.held_loop import Held, loop_of
 from vernal.model.initial import Ends, Init, OneOf, Start
+from vernal.model.lazy import cached_property
 from vernal.model.partial_evaluation import specialise
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.system import Agent, Model, Variable

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.expr import Choose
 from vernal.model.initial import Init, start_between
+from vernal.model.lazy import cached_property
 from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_tree import CellBox, CellKind
 from vernal.reduce.restriction import may_restrict, restrictions

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 
 from vernal.errors import BeyondFloats
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
+from vernal.model.lazy import cached_property
 from vernal.model.tick import Tick
 from vernal.reduce.neural.hyperplanes import GreedyPlanes
 from vernal.reduce.neural.knots import Knots

@@ -10,7 +10,6 @@ rounding does not matter. What is found is a proposal: multipliers and bounds ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,12 +17,12 @@ from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import Labels, TemplateSets, labelled
 from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.numbers.rounding import Floats
-from vernal.interpret.value_sets import Truth
 from vernal.model import build
-from vernal.model.expr import Expr
 from vernal.sets.cells.claim_rows import margins
 from vernal.sets.cells.dynamics import WatchedLoop
-from vernal.sets.cells.images import Images, LinearForm
+from vernal.sets.cells.images import Images
+from vernal.sets.cells.region_forms import RegionCase, RegionForms
+from vernal.sets.cells.relays import RelayLine
 from vernal.sets.cells.templates import turning_planes
 from vernal.solvers.growing_program import GrowingProgram
 
@@ -44,20 +43,6 @@ BoundedRow = tuple[Floats, float]  # a row, and the end that it does not exceed
 
 class NoSuchSet(Exception):
     """There is no admissible set of the kind that was looked for, or it would have too many rows."""
-
-
-@dataclass(frozen=True)
-class RegionCase:
-    """A part of the region in which decisions are made: a box, and the rows that these say."""
-
-    low: Floats
-    high: Floats
-    rows: Floats
-    ends: Floats
-
-    def holds(self, point: Floats) -> bool:
-        inside = (self.low <= point).all() and (point <= self.high).all()
-        return bool(inside and (self.rows @ point <= self.ends).all())
 
 
 class RowSet:
@@ -96,44 +81,22 @@ class RowSet:
             program.add(row[None], np.array([end]))
 
 
-class RegionForms:
-    """The loop over a region, case by case, as linear bounds."""
-
-    def __init__(self, images: Images, region: TemplateSets) -> None:
-        view = images.dynamics
-        self.images, self.region = images, region
-        self.parts, self.linear = images.divided(region, list(view.roots))
-        guard = self.linear.value(view.guard)
-        assert isinstance(guard, Truth)
-        self.possible = np.flatnonzero(np.broadcast_to(guard.may, (len(self.parts),)))
-        self.cases = [self._case(part) for part in self.possible.tolist()]
-
-    def _case(self, part: int) -> RegionCase:
-        parts = self.parts
-        said = np.isfinite(parts.ends[part]) & parts.rows[part].any(axis=1)
-        return RegionCase(parts.low[part], parts.high[part], parts.rows[part][said], parts.ends[part][said])
-
-    def after(self, rows: Floats) -> LinearForm:
-        """Upper bounds of sums of the next numbers, in every case in which a step is possible."""
-        above, _ = self.images.forms(self.parts, self.linear, self.images.dynamics.stacked(rows))
-        return above[0][self.possible], above[1][self.possible]
-
-    def now(self, node: Expr) -> LinearForm:
-        """Lower bounds of an expression."""
-        parts, linear = self.images.divided(self.region, [node])
-        _, (slopes, rest) = self.images.forms(parts, linear, node)
-        return -slopes, -rest
-
-
 class Admissible:
     """Admissible sets of one loop in a region; each step leaves a share of the room to the centre unused."""
 
     def __init__(
-        self, images: Images, start: TemplateSets, region: TemplateSets, centre: Floats, share: float, kept: float = 1.0
+        self,
+        images: Images,
+        start: TemplateSets,
+        region: TemplateSets,
+        centre: Floats,
+        share: float,
+        kept: float = 1.0,
+        line: RelayLine | None = None,
     ) -> None:
         self.dynamics: WatchedLoop = images.dynamics
         self.images, self.start, self.region, self.centre, self.share = images, start, region, centre, share
-        self.kept = kept
+        self.kept, self.line = kept, line
         self.forms = RegionForms(images, region)
         if len(self.forms.cases) > MAX_CASES:
             raise NoSuchSet
@@ -145,6 +108,9 @@ class Admissible:
         self.slopes = 0.5 * (slopes[:n] - slopes[n:])  # the loop, as a line with an offset that varies
         self.offset, self.spread = 0.5 * (rest[:n] - rest[n:]), 0.5 * (rest[:n] + rest[n:])
         self.found = RowSet(n)
+        self.band = RowSet(n)  # in which a line stands for the relays
+        for row, end in [] if line is None else zip(line.rows, line.ends.tolist(), strict=True):
+            self.band.add(row, end)
 
     def cells(self) -> TemplateSets:
         """The set around the initial states, once for each combination of labels of the region."""
@@ -177,6 +143,8 @@ class Admissible:
                 (-slope, end - CLAIM_ROOM * (end + float(slope @ self.centre)))
                 for slope, end in zip(slopes.reshape(-1, self.found.size), ends.ravel().tolist(), strict=True)
             ]
+        if self.line is not None:
+            return rows + self._sides() + list(zip(self.band.rows, self.band.ends, strict=True))
         return rows + (self._sides() + self._central_sides() if self.dynamics.bends else [])
 
     def _central_sides(self) -> list[BoundedRow]:
@@ -260,8 +228,18 @@ class Admissible:
             if room <= 0:
                 raise NoSuchSet
             most = end - self.share * room
+            if self.line is not None:
+                found.append(self._along(row @ self.line.slopes, slopes[:, number], rest[:, number], most))
+                continue
             found += [self._in_case(place, slopes[:, number], rest[:, number], most) for place in range(len(rest))]
         return [added for added in found if added is not None]
+
+    def _along(self, row: Floats, slopes: Floats, rest: Floats, end: float) -> BoundedRow | None:
+        """What a row was before along the line, less the most that any case differs from that within the bands."""
+        self.dynamics.tick()
+        cases = zip(slopes, rest.tolist(), self.forms.cases, strict=True)
+        off = [self.band.most_in(own - row, place, case) + c for place, (own, c, case) in enumerate(cases)]
+        return self._added(row, end - max(off))
 
     def _in_case(self, place: int, slopes: Floats, rest: Floats, end: float) -> BoundedRow | None:
         """What a row was before in one case, if it does not follow there from what is known.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix, Var
 from vernal.model.graph import order, variables
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
 from vernal.model.tick import Tick

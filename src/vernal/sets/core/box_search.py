@@ -9,9 +9,8 @@ size follows the clock, so that limits are looked at often and memory stays smal
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import inf
 from typing import Self
 
@@ -24,9 +23,11 @@ from vernal.interpret.linear.device_bounds import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.logic.direction import Direction
+from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent
+from vernal.sets.core.finishing import Drained
 from vernal.sets.core.improvement import INPUTS_LAST, Improver
 from vernal.sets.core.open_boxes import DomainFrame, Domains, joined
 from vernal.sets.core.witness import Replays
@@ -36,7 +37,7 @@ FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
 BATCH_SECONDS = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
 CHEAP_BOXES = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 MIN_WIDTH_SHARE = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
-MAX_CUTS_AT_ZERO = 10
+MAX_CUTS_AT_ZERO = 10  # of a box of which only a part of what is open is at zero
 FLAT_SLOPE_SHARE = 0.05  # the share of the steepest slope that a column without any counts with
 MANY_BOXES, FINE = 50_000, 2.0**-6  # from so many boxes on, those of such relative widths may be too fine
 SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
@@ -100,13 +101,15 @@ class BoxSearch:
         budget: Budget,
         most: float = inf,
         first: Linear | None = None,
+        neurons_first: bool = False,
     ) -> None:
         """`numbers` are those of the questions' rows; a question that needs more than `most` boxes is given up.
 
-        `first` has bounds of the first batch, where it is a single box that was looked at before.
+        `first` has bounds of the first batch, where it is a single box that was looked at before. With `neurons_first`
+        boxes are cut across inputs only where there is nothing else to cut.
         """
         self.clauses, self.numbers, self.frame, self.replays, self.budget = clauses, numbers, frame, replays, budget
-        self.patience, self._first = most, first
+        self.patience, self._first, self._neurons_first = most, first, neurons_first
         self.tally = BoxCount.of(len(replays.questions))
         self.stack: list[Domains] = [frame.enter()]
         self.size, self.most = batch_sizes(FIRST_BATCH, MAX_BATCH, clauses.components)
@@ -114,13 +117,16 @@ class BoxSearch:
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
         self._ended = 0  # questions whose boxes were dropped
+        self._elsewhere: set[int] = set()  # those that another search has answered
+        self._cuts_at_zero = 0  # how many boxes at zero may still be cut, though nothing says that it helps
         self._began, self._moved_for = time.monotonic(), 0.0
-        self._clock = pace_clock()
+        self.clock = pace_clock()
+        self._working = 0.0  # seconds by that clock
 
     @cached_property
     def improver(self) -> Improver:
         """Made when bounds have left something open."""
-        return Improver(self.clauses, self.frame, self.budget.check)
+        return Improver(self.clauses, self.frame, self._neurons_first, self.budget.check)
 
     @cached_property
     def _descent(self) -> Descent:
@@ -129,6 +135,20 @@ class BoxSearch:
     @property
     def waiting(self) -> int:
         return sum(map(len, self.stack))
+
+    @property
+    def questions(self) -> int:
+        return len(self.replays.questions)
+
+    @property
+    def closed_share(self) -> float:
+        """How much of the whole is closed, or left to exact arithmetic, where every cut counts half."""
+        return 1.0 - float(sum(part.part.sum() for part in self.stack))
+
+    def drop(self, questions: Sequence[int]) -> None:
+        """Ask no more about what another search has answered."""
+        self._elsewhere.update(questions)
+        self._end_questions()
 
     def best_bound(self, question: int = 0) -> float:
         """A lower bound of the least value over everything of a question that is not closed."""
@@ -139,12 +159,18 @@ class BoxSearch:
         """How many boxes of a question are left to exact arithmetic."""
         return sum(int((self.frame.question(part) == question).sum()) for part in self.tally.left)
 
+    def cut_at_zero(self, boxes: int) -> None:
+        """Take back the boxes that are left to exact arithmetic, and cut so many at zero before any is left again."""
+        self._cuts_at_zero = boxes
+        self.stack += self.tally.left
+        self.tally.left = []
+
     def answered(self) -> list[int]:
         """The questions that are refuted, or have no box that is open or left to exact arithmetic."""
-        pending = set(self.tally.given_up)
+        pending = self.tally.given_up | self._elsewhere
         for part in (*self.stack, *self.tally.left):
             pending.update(self.frame.question(part).tolist())
-        return [n for n in range(len(self.replays.questions)) if n in self.tally.traces or n not in pending]
+        return [n for n in range(self.questions) if n in self.tally.traces or n not in pending]
 
     def run(self, seconds: float = inf) -> bool:
         """Work until every box is closed, left to exact arithmetic, or of a question that is answered.
@@ -154,21 +180,26 @@ class BoxSearch:
         began = time.monotonic()
         while self.stack and time.monotonic() - began < seconds:
             self.budget.check()
-            self.step()
+            if not self._neurons_first and self._has_neurons and self.improver.finishing.is_due(self._working):
+                self.improver.finishing.try_both(self, self._working)
+            else:
+                self.step()
         return not self.stack
 
     def step(self) -> None:
         """One batch."""
-        batch = self._take()
+        batch = self._take(self.size)
         if self.budget.progress is not silent:
             self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
-        began = self._clock()
+        began = self.clock()
         try:
             children = self._work(batch)
         except BaseException:
             self.stack.append(batch)  # not lost: its bound counts
             raise
-        self._pace(self._clock() - began, len(batch))
+        seconds = self.clock() - began
+        self._working += seconds
+        self._pace(seconds, len(batch))
         if children is not None and len(children):
             self.stack.append(children)
         self._end_questions()
@@ -178,15 +209,55 @@ class BoxSearch:
         tally = self.tally
         if self.patience < inf:
             tally.given_up |= set(np.flatnonzero(tally.bounded > self.patience).tolist())
-        ended = tally.given_up | set(tally.traces)
+        ended = tally.given_up | set(tally.traces) | self._elsewhere
         if len(ended) > self._ended:
             self._ended = len(ended)
             kept = [part.rows(~np.isin(self.frame.question(part), list(ended))) for part in self.stack]
             self.stack = [part for part in kept if len(part)]
 
-    def _take(self) -> Domains:
+    # Trials of finishing by neurons (see `finishing`) ----------------------------------------------------------------
+
+    @cached_property
+    def _has_neurons(self) -> bool:
+        return bool(self.clauses.cases.activations)
+
+    def open_neurons(self, boxes: Domains) -> Indices:
+        """How many neurons of each may still be cut."""
+        return self.improver.open_neurons(boxes)
+
+    def hardest(self, boxes: int) -> Domains:
+        """Take so many boxes off the stack."""
+        return self._take(boxes)
+
+    def drain(self, boxes: Domains, most: int, seconds: float) -> Drained:
+        """Work some boxes off alone, those with up to so many open neurons by cutting these.
+
+        Where a limit ends it, all that is not closed is on the stack.
+        """
+        finishing, zero, began, size = self.improver.finishing, len(self.tally.left), self.clock(), self.size
+        before, finishing.most = finishing.most, most
+        rest, self.stack = self.stack, [boxes]
+        try:
+            while self.stack and self.clock() - began < seconds:
+                self.budget.check()
+                self.step()
+            left = Drained(self.stack, self.tally.left[zero:], self.clock() - began)
+            self.stack = []
+            del self.tally.left[zero:]
+        finally:
+            self.stack, finishing.most, self.size = rest + self.stack, before, size
+        return left
+
+    def put_back(self, left: Drained) -> None:
+        """Go on with what is left of them."""
+        self.stack += left.stack
+        self.tally.left += left.at_zero
+        self._ended = -1  # boxes of questions that ended meanwhile may be among all of these
+        self._end_questions()
+
+    def _take(self, wanted: int) -> Domains:
         """The next batch: from the end of the stack, where the boxes with the lowest bounds are."""
-        parts, wanted = [], self.size
+        parts = []
         while self.stack and wanted > 0:
             last = self.stack.pop()
             if len(last) > wanted:
@@ -277,10 +348,10 @@ class BoxSearch:
             self._moved_for += time.monotonic() - began
 
     def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
-        """The boxes that cutting will not close, since only a margin of zero keeps them open.
+        """The boxes that cutting may not close, since only a margin of zero keeps them open.
 
         That is so where every open leaf is at zero. Where others are not, one of them may exclude the box once it is
-        smaller; but not for ever.
+        smaller; but not for ever. A bound of zero need not be a margin of zero: some are cut on trial (`cut_at_zero`).
         """
         boxes = self.tally.bounded[self.frame.question(rest)]
         near = np.array([closeness for _, closeness in AT_ZERO])
@@ -289,7 +360,13 @@ class BoxSearch:
         touching = rest.bound >= least
         rest = replace(rest, cuts_at_zero=rest.cuts_at_zero + touching)
         hopeless = ((low >= least[:, None]) | ~asked).all(axis=1) | (rest.cuts_at_zero > MAX_CUTS_AT_ZERO)
-        return rest, (touching & hopeless) | self._too_fine(rest, boxes, asked)
+        return rest, self._beyond_trial(touching & hopeless) | self._too_fine(rest, boxes, asked)
+
+    def _beyond_trial(self, at_zero: Mask) -> Mask:
+        """Of some boxes at zero those that are left to exact arithmetic, since enough have been cut all the same."""
+        tried = at_zero & (np.cumsum(at_zero) <= self._cuts_at_zero)
+        self._cuts_at_zero -= int(np.count_nonzero(tried))
+        return at_zero & ~tried
 
     def _too_fine(self, rest: Domains, boxes: Indices, asked: Mask) -> Mask:
         """Boxes that only conditions without a margin keep open, however small they are."""

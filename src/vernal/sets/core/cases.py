@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +25,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix
 from vernal.model.graph import order, rewrite
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import BOOL
 from vernal.model.traits import may_be_undefined
 
@@ -52,6 +53,11 @@ class Cases:
     comparisons: Mapping[Expr, Expr]  # by comparison its pivot: true where that is positive, false where negative
     winners: Mapping[Expr, WinnerPivot]
     deciding: Mapping[Expr, tuple[Expr, ...]]  # by branching, the comparisons and argmax nodes that it depends on
+
+    @property
+    def size(self) -> int:
+        """How many numbers may be cut at zero."""
+        return sum(node.size for node in {*(user.args[0] for user in self.activations), *self.branch_pivots})
 
     @property
     def branch_pivots(self) -> list[Expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from vernal.interpret.program import ArrayInputs, Program
 from vernal.interpret.value_sets import Truth
 from vernal.model.expr import Expr
 from vernal.model.graph import draws, order, variables
+from vernal.model.lazy import cached_property
 from vernal.sets.core.cases import CaseFinder, Cases, by_pivots, measure
 from vernal.sets.core.requirement import Combined, Difference, Fixed, Requirement, requirement
 from vernal.sets.pieces.batches import Indices
@@ -157,8 +158,8 @@ class Clauses:
         slopes = np.zeros((batch, rows, linear.inputs.count))
         low = np.zeros((batch, rows))
         if rows:
-            seeds = {node: _for_all(m, batch) for node, m in numbers.matrices.items()}
-            slopes, low = linear.rows(seeds, _for_all(numbers.constants, batch))
+            seeds = {node: for_all(m, batch) for node, m in numbers.matrices.items()}
+            slopes, low = linear.rows(seeds, for_all(numbers.constants, batch))
         may = [self._may(leaf, linear) for leaf in self.fixed]
         return self._readings(low, may, numbers.strict), slopes
 
@@ -240,7 +241,7 @@ def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
     return Clauses(requirement(by_pivots(condition)), tuple(map(requirement, where)))
 
 
-def _for_all(array: Array, batch: int) -> Array:
+def for_all(array: Array, batch: int) -> Array:
     """The same numbers for every box, unless each has its own."""
     return array if len(array) == batch else np.broadcast_to(array, (batch, *array.shape[1:]))
 

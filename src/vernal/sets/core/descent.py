@@ -7,12 +7,11 @@ above zero, of a disjunction those of the alternative that is nearest.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.model.lazy import cached_property
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, RowNumbers
 from vernal.sets.core.open_boxes import DomainFrame, Domains

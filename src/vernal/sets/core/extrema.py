@@ -61,8 +61,8 @@ def exceeded(questions: Sequence[Question], budget: Budget) -> list[bool | None]
     truths: list[bool | None] = [None] * len(questions)
     for _, family in groupby(asked, key=lambda one: one[1].pattern):
         places, clauses = zip(*family, strict=True)
-        search = search_for([questions[place] for place in places], clauses, budget, MAX_BOXES)
-        search.run()
-        for number in search.answered():
-            truths[places[number]] = number in search.tally.traces
+        race = search_for([questions[place] for place in places], clauses, budget, MAX_BOXES)
+        race.run()
+        for number in race.answered():
+            truths[places[number]] = number in race.traces
     return truths

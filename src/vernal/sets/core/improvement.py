@@ -1,10 +1,10 @@
 """Where plain bounds leave a box open: tuned bounds, neurons to cut, and linear programs, as far as they pay.
 
-With few inputs cutting across them is cheaper than anything else, except for constraints on initial states (plain
-bounds know nothing of them) and late in a long search. Then slopes are tuned in the boxes that lack little, boxes in
-which few neurons are left that are not linear are cut at these, and a branching is cut where one of its cases costs a
-good part of what the bound lacks: however small a box is, its branches stay apart. With many inputs neurons and cases
-are cut from the beginning.
+A search cuts inputs first, or neurons and cases first (`race`). Where it cuts inputs, that is cheaper than anything
+else, except for constraints on initial states (plain bounds know nothing of them) and late in a long search. Then
+slopes are tuned in the boxes that lack little, boxes in which few neurons are left that are not linear are cut at these
+where that pays (`finishing`), and a branching is cut where one of its cases costs a good part of what the bound lacks:
+however small a box is, its branches stay apart.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
+from vernal.sets.core.finishing import Finishing
 from vernal.sets.core.leaves import Leaves
 from vernal.sets.core.open_boxes import DomainFrame, Domains
 from vernal.sets.core.tuning import Tuner
 from vernal.sets.pieces.batches import Indices
 
-MAX_INPUTS_TO_CUT = 10  # with more of them, neurons are cut
-LONG_SEARCH = 200  # boxes of a question, from which on slopes are tuned, and boxes with few neurons ...
-FEW_NEURONS = 8  # ... that are not linear are cut at these
+LONG_SEARCH = 200  # boxes of a question, from which on slopes are tuned
 TUNING_STEPS = 4
 UNTUNED_SHARE = 0.3  # of the open boxes, those that lack most: tuning would not close them
 INPUTS_LAST = 1e-18  # weight of cuts across inputs where neurons are cut: for boxes without any such neuron
@@ -48,32 +47,38 @@ class Improvement:
 class Improver:
     """Decides which boxes are cut at neurons, and improves what is known of boxes."""
 
-    def __init__(self, clauses: Clauses, frame: DomainFrame, tick: Tick) -> None:
+    def __init__(self, clauses: Clauses, frame: DomainFrame, neurons_first: bool, tick: Tick) -> None:
         self.clauses, self.frame, self.tick = clauses, frame, tick
+        self.finishing = Finishing(len(frame.columns))
         self.tuner = Tuner(clauses, frame)
         self.leaves = Leaves(clauses, frame, self.tuner, tick)
         self.cuttable = self.tuner.cuttable
-        self._many_inputs = len(frame.columns) > MAX_INPUTS_TO_CUT and bool(self.cuttable.any())
+        self._neurons_first = neurons_first
         self._branches = bool(frame.branch_columns.any())
         self._constraints = not self.tuner.asked.all()
 
     def at_neurons(self, batch: Domains, boxes_so_far: Indices) -> Mask:
         """The boxes that are cut at neurons; of the question of each, how many boxes have been bounded."""
-        if self._many_inputs:
+        if self._neurons_first:
             return np.ones(len(batch), dtype=bool)
         late = boxes_so_far > LONG_SEARCH
-        if not late.any():
-            return late
-        left = self._unstable(batch).sum(axis=1)
+        if not (self.finishing.most and late.any()):
+            return np.zeros(len(batch), dtype=bool)
+        left = self.open_neurons(batch)
         cut = batch.phases[:, self.tuner.neurons].any(axis=1)
-        few: Mask = (left <= FEW_NEURONS) & ((left > 0) | cut)
+        few: Mask = (left <= self.finishing.most) & ((left > 0) | cut)
         return late & few
+
+    def open_neurons(self, batch: Domains) -> Indices:
+        """(boxes,): how many neurons may have either sign there."""
+        found: Indices = self._unstable(batch).sum(axis=1)
+        return found
 
     def at_branches(self, boxes_so_far: Indices) -> Mask:
         """The boxes that may be cut at cases of branchings; of the question of each, how many have been bounded."""
         if not self._branches:
             return np.zeros(len(boxes_so_far), dtype=bool)
-        return (boxes_so_far > BRANCHING) | self._many_inputs
+        return (boxes_so_far > BRANCHING) | self._neurons_first
 
     def _unstable(self, batch: Domains) -> Mask:
         known = np.isfinite(batch.most - batch.least)  # else the neuron is beyond a maximum that is decided

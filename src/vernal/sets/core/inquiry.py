@@ -34,6 +34,7 @@ from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses, compiled, stacked
 from vernal.sets.core.open_boxes import DomainFrame
+from vernal.sets.core.race import Race
 from vernal.sets.core.witness import Replays
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box
@@ -84,11 +85,12 @@ def _possibility(condition: Expr, system: System, budget: Budget, seconds: float
     clauses = refuted_by(question, budget)
     if clauses is None:
         return Possibility(None, anywhere)
-    search = search_for([question], [clauses], budget, MAX_BOXES)
-    ended = search.run(seconds)
-    if search.tally.traces:
-        state = search.tally.traces[0].steps[0].state
+    race = search_for([question], [clauses], budget, MAX_BOXES)
+    ended = race.run(seconds)
+    if race.traces:
+        state = race.traces[0].steps[0].state
         return Possibility(True, {var: _rationals(state[var.name]) for var in system.step.state})
+    search = race.search_of()
     touching = [part for part in search.tally.left if not _excludes(condition, search.frame.abstract(part))]
     if ended and not touching and not search.tally.given_up:
         return Possibility(False, anywhere)
@@ -142,8 +144,8 @@ def search_for(
     budget: Budget,
     most: float = inf,
     first: Linear | None = None,
-) -> BoxSearch:
-    """The search for states that refute these claims, whose clauses differ in numbers only.
+) -> Race:
+    """Searches for states that refute these claims, whose clauses differ in numbers only.
 
     `first` has bounds of the whole initial set of a single question, where there are some.
     """
@@ -154,7 +156,12 @@ def search_for(
     whole = tuple(chain.from_iterable(boxes))
     frame = DomainFrame(columns, whole, owners, common.inner, common.leaves, common.cases)
     replays = Replays(questions, common, frame, budget.check)
-    return BoxSearch(common, stacked(clauses), frame, replays, budget, most, first)
+    numbers, neurons = stacked(clauses), common.cases.size
+
+    def search(neurons_first: bool) -> BoxSearch:
+        return BoxSearch(common, numbers, frame, replays, budget, most, first, neurons_first)
+
+    return Race(search, len(frame.columns), neurons)
 
 
 def glance(question: Question, clauses: Clauses, budget: Budget) -> Linear | None:

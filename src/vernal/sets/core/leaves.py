@@ -2,8 +2,8 @@
 
 In such a box the graph is affine in the inputs, or bounded by planes at which no activation counts. A program in
 floating point looks for the point at which what is asked, the constraints and the phases are satisfied with the largest
-common slack. Where there is none its dual proposes weights and multipliers, and the bound they give is computed
-rigorously like every other (`interpret/linear/tuned_bounds`).
+common slack. Where there is none its dual proposes weights and multipliers, and the bounds they give are computed
+rigorously like every other, those of all boxes together (`interpret/linear/tuned_bounds`).
 """
 
 from __future__ import annotations
@@ -14,84 +14,115 @@ import numpy as np
 
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.ascent import WeightedRows
-from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.bounds import Linear, LinearBounds
 from vernal.interpret.linear.tuned_bounds import Tuning
-from vernal.interpret.numbers.rounding import Floats, any_along
+from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.model.expr import Expr
+from vernal.model.lazy import cached_property
 from vernal.model.tick import Tick
-from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
+from vernal.sets.core.clauses import Clauses, Readings, RowNumbers, for_all
 from vernal.sets.core.open_boxes import DomainFrame, Domains
 from vernal.sets.core.tuning import Tuner
 from vernal.sets.pieces.batches import Indices
 
-
-@dataclass(frozen=True, eq=False)
-class LeafBound:
-    """A lower bound of the largest difference of some companions over a leaf, and the point the program proposes."""
-
-    low: float
-    point: Floats  # (columns,)
+AT_ONCE = 256  # boxes whose planes are computed together
+NO_SLOPE = 1e-300  # what rows without any slope are divided by
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf:
-    """One box, with planes below the differences and beyond the sides of the phases."""
+class Programs:
+    """Some boxes with planes below the differences and beyond the sides of the phases, and a program for each."""
 
     linear: Linear
-    box: Domains  # of one row
-    phases: dict[Expr, Floats]  # of nodes that were cut, (1, components)
+    boxes: Domains
+    phases: dict[Expr, Floats]  # of nodes that were cut, (boxes, components)
     numbers: RowNumbers
+    tick: Tick
 
-    def bound(self, tuner: Tuner, which: int) -> LeafBound:
-        """The rigorous bound that the dual of the program gives."""
-        A, c = self._conditions()
-        rows = np.flatnonzero(tuner.together[which])
-        B, d, owners = self._sides()
+    def settle(self, tuner: Tuner, place: Indices, which: Indices) -> tuple[Floats, Floats]:
+        """For each pair of a box and a set of companions the rigorous bound by its dual, and the point proposed."""
+        rows = len(self._planes[1][0])
+        weights = np.zeros((len(place), rows))
+        multipliers = {node: np.zeros((len(place), phase.shape[1])) for node, phase in self.phases.items()}
+        points = 0.5 * self.boxes.lower[place] + 0.5 * self.boxes.upper[place]
+        for number, (box, companions) in enumerate(zip(place.tolist(), which.tolist(), strict=True)):
+            self.tick()
+            self._propose(tuner, number, box, np.flatnonzero(tuner.together[companions]), weights, multipliers, points)
+        return self._certified(tuner, place, weights, multipliers), points
+
+    def _propose(
+        self,
+        tuner: Tuner,
+        number: int,
+        box: int,
+        rows: Indices,
+        weights: Floats,
+        multipliers: dict[Expr, Floats],
+        points: Floats,
+    ) -> None:
+        """Fill in what the program of one box says; where it says nothing, all weights stay zero."""
+        A, c = (own[box] for own in self._planes)
+        B, d, owners = self._sides(box)
         matrix, ends = np.concatenate([A[rows], B]), np.concatenate([c[rows], d])
-        scale = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
-        whole = self.linear.inputs.range
+        scale = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), NO_SLOPE)
+        lower, upper = (end[box].tolist() for end in self._ends)
         found = minimise(
             np.append(np.zeros(matrix.shape[1]), 1.0),
             np.hstack([matrix / scale[:, None], -np.ones((len(scale), 1))]),
             -ends / scale,
-            [*zip(whole.lower[0].tolist(), whole.upper[0].tolist(), strict=True), (None, None)],
+            [*zip(lower, upper, strict=True), (None, None)],
         )
         if found is None:
-            return LeafBound(-np.inf, 0.5 * (self.box.lower[0] + self.box.upper[0]))
+            return
         dual = found.multipliers / scale
-        weights = np.zeros((1, len(c)))
-        weights[0, rows] = dual[: len(rows)]
-        multipliers = {node: np.zeros_like(phase) for node, phase in self.phases.items()}
+        weights[number, rows] = dual[: len(rows)]
         for (node, component), factor in zip(owners, dual[len(rows) :], strict=True):
-            multipliers[node][0, component] = factor
-        return LeafBound(
-            self._certified(tuner, weights, multipliers),
-            tuner.frame.by_column(found.point[None, :-1], self.linear.inputs.names)[0],
-        )
+            multipliers[node][number, component] = factor
+        points[number] = tuner.frame.by_column(found.point[None, :-1], self.linear.inputs.names)[0]
 
-    def _certified(self, tuner: Tuner, weights: Floats, multipliers: dict[Expr, Floats]) -> float:
-        rows = WeightedRows(
-            self.linear, self.numbers.matrices, self.numbers.constants, np.zeros(1, np.intp), self.phases
-        )
-        low = float(rows.bound(Tuning({}, multipliers, weights)).low[0])
-        total = float(weights[0, tuner.asked].sum()) * (1.0 + 1e-12)
-        return low if low <= 0 else np.inf if total == 0 else float(np.nextafter(low / total, 0.0))
+    def _certified(self, tuner: Tuner, place: Indices, weights: Floats, multipliers: dict[Expr, Floats]) -> Floats:
+        """Bounds of the largest difference that is asked about; infinite where the companions exclude all."""
+        numbers = self.numbers.take(place)
+        rows = WeightedRows(self.linear, numbers.matrices, numbers.constants, place, self.phases)
+        low = np.asarray(rows.bound(Tuning({}, multipliers, weights)).low)
+        total = weights[:, tuner.asked].sum(axis=1) * (1.0 + 1e-12)
+        with np.errstate(all="ignore"):
+            above = np.where(total > 0, np.nextafter(low / total, 0.0), np.inf)
+            below = np.where(total >= 1, low, np.where(total > 0, np.nextafter(low / total, -np.inf), -np.inf))
+        said = weights.any(axis=1)
+        for factor in multipliers.values():
+            said |= factor.any(axis=1)
+        return np.where(said, np.where(low > 0, above, below), -np.inf)
 
-    def _conditions(self) -> tuple[Floats, Floats]:
-        """Slopes and constants of planes below the differences."""
-        slopes, low = self.linear.rows(self.numbers.matrices, self.numbers.constants)
-        A, whole = slopes[0], self.linear.inputs.range
-        return A, low[0] - np.where(A > 0, A * whole.lower[0], A * whole.upper[0]).sum(axis=1)
+    @cached_property
+    def _planes(self) -> tuple[Floats, Floats]:
+        """Slopes and constants of planes below the differences: (boxes, differences, inputs), (boxes, differences)."""
+        seeds = {node: for_all(matrix, len(self.boxes)) for node, matrix in self.numbers.matrices.items()}
+        slopes, low = self.linear.rows(seeds, for_all(self.numbers.constants, len(self.boxes)))
+        lower, upper = (end[:, None] for end in self._ends)
+        return slopes, low - np.where(slopes > 0, slopes * lower, slopes * upper).sum(axis=2)
 
-    def _sides(self) -> tuple[Floats, Floats, list[tuple[Expr, int]]]:
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """The ends of the inputs, (boxes, inputs)."""
+        whole = self.linear.inputs.range
+        return for_all(whole.lower, len(self.boxes)), for_all(whole.upper, len(self.boxes))
+
+    @cached_property
+    def _forms(self) -> dict[Expr, LinearBounds]:
+        return {node: self.linear.form(node) for node in self.phases}
+
+    def _sides(self, box: int) -> tuple[Floats, Floats, list[tuple[Expr, int]]]:
         """Slopes and constants of what is at most zero by the phases, and to which component each belongs."""
         slopes, constants, owners = [np.zeros((0, self.linear.inputs.count))], [np.zeros(0)], list[tuple[Expr, int]]()
         for node, phase in self.phases.items():
-            own = np.flatnonzero(phase[0])
-            form = self.linear.form(node)
-            above = phase[0, own] > 0
-            slopes.append(np.where(above[:, None], -form.upper_coefficients[0, own], form.lower_coefficients[0, own]))
-            constants.append(np.where(above, -form.upper_constants[0, own], form.lower_constants[0, own]))
+            own = np.flatnonzero(phase[box])
+            form = self._forms[node]
+            above = phase[box, own] > 0
+            slopes.append(
+                np.where(above[:, None], -form.upper_coefficients[box, own], form.lower_coefficients[box, own])
+            )
+            constants.append(np.where(above, -form.upper_constants[box, own], form.lower_constants[box, own]))
             owners += [(node, int(component)) for component in own]
         return np.concatenate(slopes), np.concatenate(constants), owners
 
@@ -119,24 +150,26 @@ class Leaves:
         `numbers` and `scores` are those of every box.
         """
         low, sure, waiting = known.low.copy(), known.impossible.copy(), self.tuner.waiting(known)
-        points, owners = [np.zeros((0, domains.lower.shape[1]))], []
+        points, owners = [np.zeros((0, domains.lower.shape[1]))], [np.zeros(0, np.intp)]
         boxes = boxes[waiting[boxes].any(axis=1)]
-        for box in boxes[~any_along(scores[boxes] > 0)]:
-            leaf = self._leaf(numbers, domains, box)
-            for which in np.flatnonzero(waiting[box]).tolist():
-                found = leaf.bound(self.tuner, which)
-                members = np.flatnonzero(self.tuner.members[which])
-                low[box, members] = np.maximum(low[box, members], found.low)
-                sure[box, members] |= found.low > 0
-                points.append(np.clip(found.point, domains.lower[box], domains.upper[box])[None])
-                owners.append(box)
-        return LeafFindings(Readings(low, sure), np.concatenate(points), np.array(owners, np.intp))
+        boxes = boxes[~any_along(scores[boxes] > 0)]
+        for start in range(0, len(boxes), AT_ONCE):
+            own = boxes[start : start + AT_ONCE]
+            place, which = np.nonzero(waiting[own])
+            found, proposed = self._programs(numbers, domains, own).settle(self.tuner, place, which)
+            members: Mask = self.tuner.members[which]
+            there = own[place]
+            np.maximum.at(low[:, : members.shape[1]], there, np.where(members, found[:, None], -np.inf))
+            np.logical_or.at(sure[:, : members.shape[1]], there, members & (found > 0)[:, None])
+            points.append(np.clip(proposed, domains.lower[there], domains.upper[there]))
+            owners.append(there)
+        return LeafFindings(Readings(low, sure), np.concatenate(points), np.concatenate(owners))
 
-    def _leaf(self, numbers: RowNumbers, domains: Domains, box: int) -> Leaf:
-        one = np.array([box])
-        own = domains.rows(one)
-        linear = Linear(self.frame.abstract(own), tick=self.tick, known=self.frame.known(own))
+    def _programs(self, numbers: RowNumbers, domains: Domains, boxes: Indices) -> Programs:
+        own = domains.rows(boxes)
+        box, known = self.frame.abstract(own), self.frame.known(own)
+        linear = Linear(box, tick=self.tick, batch=len(own), known=known)
         self.clauses.evaluate(linear)
-        cut = {node: at for node, at in self.tuner.places.items() if own.phases[0, at].any() and node in linear.values}
+        cut = {node: at for node, at in self.tuner.places.items() if own.phases[:, at].any() and node in linear.values}
         phases = {node: own.phases[:, at].astype(float) for node, at in cut.items()}
-        return Leaf(linear, own, phases, numbers.take(one))
+        return Programs(linear, own, phases, numbers.take(boxes), self.tick)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from vernal.interpret.program import ArrayInputs
 from vernal.interpret.value_sets import Range, Value, between
 from vernal.model.expr import Component, Expr
 from vernal.model.initial import Box, InitialSet, Valuation
+from vernal.model.lazy import cached_property
 from vernal.model.sorts import BOOL, REAL
 from vernal.sets.core.cases import NO_CASES, Cases, Signs, truth_by_phases, winners_by_phases
 from vernal.sets.pieces.batches import Indices
@@ -65,6 +65,7 @@ class DomainFrame:
             np.full((len(ends), self.leaves), -np.inf),
             np.zeros((len(ends), self.leaves), dtype=bool),
             np.zeros(len(ends), np.intp),
+            np.full(len(ends), 1.0 / max(1, len(ends))),
         )
 
     def abstract(self, domains: Domains) -> dict[Expr, Value]:
@@ -173,6 +174,7 @@ class Domains:
     low: Floats  # (boxes, leaves): a bound of each that is known already
     excluded: Mask  # and whether it is impossible
     cuts_at_zero: Indices  # (boxes,): how often a box with a bound of zero was cut all the same
+    part: Floats  # (boxes,): of the whole, where every cut counts half
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -189,6 +191,12 @@ class Domains:
         """The same with other ends."""
         return replace(self, lower=lower, upper=upper)
 
+    def around(self, parts: Domains) -> Mask:
+        """(boxes,): those that have some of these parts inside."""
+        inside = self.origin[:, None] == parts.origin
+        inside &= (self.lower[:, None] <= parts.lower).all(axis=2) & (parts.upper <= self.upper[:, None]).all(axis=2)
+        return any_along(inside)
+
     def with_bound(self, bound: Floats) -> Domains:
         """The same boxes with bounds; one that was better stays, since it was true of the whole."""
         return replace(self, bound=np.maximum(self.bound, bound))
@@ -199,7 +207,7 @@ class Domains:
         Columns after those of the inputs are those of inner components, which are cut at zero.
         """
         inputs = self.lower.shape[1]
-        below, above = self._copy(), self._copy()
+        below, above = self._half(), self._half()
         row = np.flatnonzero(column < inputs)
         own = column[row]
         middle = 0.5 * self.lower[row, own] + 0.5 * self.upper[row, own]
@@ -211,10 +219,11 @@ class Domains:
         below.phases[row, own], above.phases[row, own] = -1, 1
         return joined([below, above])
 
-    def _copy(self) -> Domains:
-        """The same with arrays of its own for what cutting changes."""
+    def _half(self) -> Domains:
+        """A half, with arrays of its own for what cutting changes."""
         lower, upper, least, most = (array.copy() for array in (self.lower, self.upper, self.least, self.most))
-        return replace(self, lower=lower, upper=upper, least=least, most=most, phases=self.phases.copy())
+        phases, part = self.phases.copy(), 0.5 * self.part
+        return replace(self, lower=lower, upper=upper, least=least, most=most, phases=phases, part=part)
 
 
 ARRAYS = tuple(entry.name for entry in fields(Domains))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from flint import fmpq
@@ -20,6 +19,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Component, Expr, Var
 from vernal.model.graph import decisions, order, variables
 from vernal.model.initial import Ends, Start, Valuation
+from vernal.model.lazy import cached_property
 from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.model.traits import may_be_undefined

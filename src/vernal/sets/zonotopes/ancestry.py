@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats, gamma
+from vernal.model.lazy import cached_property
 from vernal.sets.zonotopes.modes import ModeSet
 
 NEARLY_ONE = 1.0 - 1e-9

@@ -11,13 +11,13 @@ Reference: C. Le Guernic and A. Girard, Reachability analysis of linear systems 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from vernal.interpret.geometry.exponential import MatrixExponential
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import TINY, Floats, gamma
+from vernal.model.lazy import cached_property
 
 TUBE_MARGIN = 2.0**-40  # relative: a tube contains a neighbourhood of what is reached, so no solution leaves it unseen
 
