@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,10 @@ import vernal as vn
 from tests.sampled_loops import LOOPS, linear_network
 from vernal.interpret.sampled.held_questions import flow_of
 from vernal.model import build
+from vernal.model.flow import Flow
+from vernal.model.initial import Init, Span
+from vernal.model.sorts import REAL
+from vernal.model.system import Variable
 from vernal.reduce.kept_faces import kept_ends
 from vernal.simulate.trajectories import simulate_flow
 
@@ -20,7 +26,7 @@ HOLDS, VIOLATED = vn.HOLDS, vn.VIOLATED
 
 def single(rate: str) -> vn.Flow:
     """One variable from [0.5, 0.6]."""
-    rates = {
+    rates: dict[str, Callable[[Any], dict[str, Any]]] = {
         "falls": lambda s: {"x": -s.x},
         "rises": lambda s: {"x": 1 - s.x},
         "stands": lambda s: {"x": 0 * s.x},
@@ -66,13 +72,14 @@ def test_no_simulated_trajectory_crosses_them() -> None:
     for seed in range(10):
         rng = random.Random(seed)
         x, y = build.var("x"), build.var("y")
-        terms = [x, y, x * y, x * x, y * y, build.const(1)]
-        rates = [sum((rng.choice([-1, 0, 0, 1, -2]) * term for term in terms), build.const(0)) for _ in range(2)]
-        low = [rng.choice([-1, 0, Fraction(1, 3)]) for _ in range(2)]
-        flow = vn.Flow(
-            state={"x": vn.real(-3, 3), "y": vn.real(-3, 3)},
-            init={name: vn.interval(start, start + Fraction(1, 10)) for name, start in zip("xy", low, strict=True)},
-            rates=lambda s, rates=rates: dict(zip("xy", rates, strict=True)),
+        terms = [x, y, build.mul(x, y), build.mul(x, x), build.mul(y, y), build.const(1)]
+        rates = {name: build.add(*(build.mul(rng.choice([-1, 0, 0, 1, -2]), term) for term in terms)) for name in "xy"}
+        starts = {name: Fraction(rng.choice([-3, 0, 1]), 3) for name in "xy"}
+        flow = Flow(
+            "drawn",
+            tuple(Variable(name, REAL, Fraction(-3), Fraction(3)) for name in "xy"),
+            Init({name: Span(low, low + Fraction(1, 10)) for name, low in starts.items()}),
+            rates,
         )
         runs = simulate_flow(flow, 8, 1, np.random.default_rng(seed), corners=True)
         for var, (least, most) in kept_ends(flow).items():

@@ -19,7 +19,8 @@ from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
 from vernal.evidence.recheck_paths import path_words, recheck_trace, recheck_tree, verified
-from vernal.evidence.recurrent_set import RecurrentSet, recurrence_json, recurrence_of, recurrence_words
+from vernal.evidence.recurrent_set import RecurrentSet
+from vernal.evidence.recurrent_set_file import recurrence_json, recurrence_of, recurrence_words
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
 from vernal.interpret.sampled.held_questions import about, flow_of

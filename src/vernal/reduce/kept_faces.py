@@ -9,7 +9,7 @@ replaced says the same of all paths (EXACT).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -26,7 +26,7 @@ from vernal.logic.normal import FALSITY, TRUTH, fold, order, rebuild
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.logic.vacuity import simplified
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Var
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.reduce.constant_atoms import truth_within
@@ -34,6 +34,7 @@ from vernal.reduce.reduction import Subquestion, first_decided
 from vernal.run.budget import Budget
 from vernal.sets.monotone import rate_bounds
 
+ROOM_SHARE, MIN_SIZE = Fraction(1, 2**30), Fraction(1, 2**20)  # of an end, that floats need, and the least size
 FACE_ROUNDS = 3  # in which faces that are kept make others so
 
 
@@ -50,10 +51,9 @@ class KeptFaces:
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         flows = question.time is Time.SECONDS and question.model.motion.rates is not None
-        ends = kept_ends(question.model) if flows else {}
+        ends: dict[Expr, PartialEnds] = {**kept_ends(question.model)} if flows else {}
         atoms = {node.expr for node in order(question.formula) if isinstance(node, Atom)} if ends else set()
-        known = {atom: truth_within(question.atoms[atom], ends) for atom in atoms}
-        known = {atom: truth for atom, truth in known.items() if truth is not None}
+        known = {atom: truth for atom in atoms if (truth := _narrowly(question.atoms[atom], ends)) is not None}
 
         def replaced(node: Formula, args: tuple[Formula, ...]) -> Formula:
             if not isinstance(node, Atom):
@@ -76,7 +76,21 @@ class KeptFaces:
         return first_decided(found)
 
 
-def kept_ends(model: Model) -> dict[Expr, PartialEnds]:
+def _narrowly(node: Expr, ends: Mapping[Expr, PartialEnds]) -> bool | None:
+    """The truth value of a comparison between these ends, if it has none between slightly wider ones.
+
+    Where there is room sets in floating point show it, which are evidence.
+    """
+    truth = truth_within(node, ends)
+    wider = {var: (_moved(low, -1), _moved(high, 1)) for var, (low, high) in ends.items()}
+    return None if truth is None or truth_within(node, wider) is not None else truth
+
+
+def _moved(end: Fraction | None, sign: int) -> Fraction | None:
+    return None if end is None else end + sign * max(abs(end), MIN_SIZE) * ROOM_SHARE
+
+
+def kept_ends(model: Model) -> dict[Var, PartialEnds]:
     """Exact ends beyond which no path comes, of variables that only flow; where none is known, the region's."""
     plant = plant_of(model)
     flow = plant.flow

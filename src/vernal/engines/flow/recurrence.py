@@ -25,7 +25,7 @@ from vernal.engines.flow.proposed_sections import looks, proposed_sections
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import PIPE_DIRECTION
-from vernal.evidence.recurrent_set import MAX_BOXES, RecurrentSet
+from vernal.evidence.recurrent_set import RecurrentSet
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.integration import horizon_on_grid
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
@@ -41,7 +41,7 @@ from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingLimits
 from vernal.sets.flow_starts import StartBoxes, start_boxes
-from vernal.sets.sampled.returns import LIMITS, Returns, Stretch, from_boxes, lasting
+from vernal.sets.sampled.returns import LIMITS, FollowedTime, Returns, from_boxes, lasting
 from vernal.sets.sampled.sections import Section
 from vernal.simulate.runs import Runs
 from vernal.simulate.time_scale import time_scale
@@ -67,7 +67,7 @@ CELLS_LEAVE = "cells of {} of what paths cover do not close: {}"
 BREAKS = "from one of them a path may break the claim, or leave the region"
 TOO_MANY = f"there are more than {MOST_CELLS:,}"
 
-Attempt = Callable[[Budget], RecurrentSet | None]
+SetAttempt = Callable[[Budget], RecurrentSet | None]
 
 
 def endless_problem(question: Question) -> str | None:
@@ -127,7 +127,7 @@ class RecurrentSearch:
         for cells, periods in CELL_GRIDS if sum(var.sort == REAL for var in self.lasts) <= CELL_DIMENSIONS else ():
             yield self._within(self.budget.part(CELLS_SHARE), partial(self._many, cells, periods))
 
-    def _within(self, part: Budget, attempt: Attempt) -> RecurrentSet | None:
+    def _within(self, part: Budget, attempt: SetAttempt) -> RecurrentSet | None:
         """An attempt within a part of the time."""
         try:
             return attempt(part)
@@ -152,8 +152,8 @@ class RecurrentSearch:
         cycle = self._cycle(model, box, count)
         if cycle is None:
             return None
-        around = Returns(model, self.kept, Stretch(cycle), budget.check)
-        arriving = Returns(self.model, self.kept, Stretch(first, self.begins), budget.check)
+        around = Returns(model, self.kept, FollowedTime(cycle), budget.check)
+        arriving = Returns(self.model, self.kept, FollowedTime(first, self.begins), budget.check)
         if self._shown(around, around.boxes(box), box) and self._shown(arriving, start_boxes(self.model), box):
             return self._set(first, cycle, box)
         return None
@@ -225,8 +225,8 @@ class RecurrentSearch:
             box, place = proposal.box, proposal.column
             section, model = Section(place, box[0]), from_boxes(self.model, box)
             period, arrival = (Fraction(horizon_on_grid(time)) for time in (proposal.period, proposal.arrival))
-            around = Returns(model, self.kept, Stretch(period), budget.check)
-            arriving = Returns(self.model, self.kept, Stretch(arrival, self.begins), budget.check)
+            around = Returns(model, self.kept, FollowedTime(period), budget.check)
+            arriving = Returns(self.model, self.kept, FollowedTime(arrival, self.begins), budget.check)
             if (
                 self.begins <= arrival
                 and self._shown(around, around.boxes(box), section, SECTION_LIMITS)
@@ -246,11 +246,13 @@ class RecurrentSearch:
         while waiting:
             budget.check()
             boxes = grid.boxes(waiting)
-            around = Returns(from_boxes(self.model, boxes), self.kept, Stretch(periods * self.period), budget.check)
+            around = Returns(
+                from_boxes(self.model, boxes), self.kept, FollowedTime(periods * self.period), budget.check
+            )
             ends = around.all_ends(around.boxes(boxes), CELL_LIMITS)
             self.boxes += around.rounds.boxes
             reached = set() if ends is None else set(grid.around(ends))
-            if ends is None or len(known | reached) > min(MOST_CELLS, MAX_BOXES):
+            if ends is None or len(known | reached) > MOST_CELLS:
                 self.reason = CELLS_LEAVE.format(f"1/{cells}", BREAKS if ends is None else TOO_MANY)
                 return None
             waiting = sorted(reached - known)
@@ -260,7 +262,7 @@ class RecurrentSearch:
     def _arrivals(self, arrival: Fraction, budget: Budget) -> Floats:
         """Boxes in which all paths are at some time, with the claim kept since it began to count."""
         starts = start_boxes(self.model)
-        arriving = Returns(self.model, self.kept, Stretch(arrival, self.begins), budget.check)
+        arriving = Returns(self.model, self.kept, FollowedTime(arrival, self.begins), budget.check)
         if not arrival:
             return arriving.lasting_ends(starts)
         ends = arriving.all_ends(starts, LIMITS)

@@ -64,7 +64,7 @@ def from_boxes(model: Model, ends: Floats) -> Model:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class FollowedTime:
     """A time that is followed, and from when on the condition has to be true."""
 
     duration: Fraction
@@ -74,7 +74,7 @@ class Stretch:
 class Returns:
     """Follows boxes of a flow for a stretch of time."""
 
-    def __init__(self, model: Model, kept: Formula, stretch: Stretch, tick: Tick = idle) -> None:
+    def __init__(self, model: Model, kept: Formula, stretch: FollowedTime, tick: Tick = idle) -> None:
         self.model, self.kept, self.stretch, self.tick = model, kept, stretch, tick
         self.conditions = StateConditions(model, tick)
         directions = with_axes(len(model.state), self.conditions.normals(kept))
@@ -128,7 +128,7 @@ class Returns:
         end = cut_until_decided(boxes, lambda own: self._open(own, ending), self._cut, limits, self.tick).end
         return np.concatenate(ends) if end is CuttingEnd.DECIDED else None
 
-    def _open(self, boxes: StartBoxes, sees: Sees, *, adapt: bool = False) -> OpenBoxes:
+    def _open(self, boxes: StartBoxes, sees: Sees, *, adapt: bool = False) -> UnseenBoxes:
         """One round: the boxes of which not everything is seen, and what loses them."""
         seen, influence, left = [], [], []
         for found in self.rounds.follow(boxes):
@@ -137,7 +137,7 @@ class Returns:
             left.append(found.of(np.flatnonzero(~seen[-1])))
         if adapt:
             self.rounds.adapt(left, stagnates=False)
-        return OpenBoxes(boxes[~np.concatenate(seen)], np.concatenate(influence))
+        return UnseenBoxes(boxes[~np.concatenate(seen)], np.concatenate(influence))
 
     def _ending_in(self, targets: Floats, found: Segments, keeps: Mask) -> Mask:
         """The boxes that keep everything and end in targets."""
@@ -154,7 +154,7 @@ class Returns:
             good[box] = section.is_crossed(found.times[own], found.sets.lower[own, :n], found.sets.upper[own, :n])
         return good
 
-    def _cut(self, left: OpenBoxes) -> StartBoxes:
+    def _cut(self, left: UnseenBoxes) -> StartBoxes:
         return cut(self.model, left.boxes, left.influence)
 
     def _covered(self, low: Floats, high: Floats, targets: Floats) -> bool:
@@ -194,7 +194,7 @@ class Returns:
 
 
 @dataclass(frozen=True, eq=False)
-class OpenBoxes:
+class UnseenBoxes:
     """Boxes of which it is not seen, and what influences the sets that begin there."""
 
     boxes: StartBoxes
@@ -212,10 +212,10 @@ def recurrence_problem(model: Model, kept: Always, found: RecurrentSet, tick: Ti
         return None
     begins = kept.bound.lower if kept.bound.lower <= found.arrival else Fraction(0)  # else from the beginning on
     targets = found.boxes if found.section is None else section_of(model, found)
-    arriving = Returns(model, kept.arg, Stretch(found.arrival, begins), tick)
+    arriving = Returns(model, kept.arg, FollowedTime(found.arrival, begins), tick)
     if (problem := arriving.problem(first, targets)) is not None:
         return problem
-    around = Returns(from_boxes(model, found.boxes), kept.arg, Stretch(found.period), tick)
+    around = Returns(from_boxes(model, found.boxes), kept.arg, FollowedTime(found.period), tick)
     return around.problem(around.boxes(found.boxes), targets)
 
 
