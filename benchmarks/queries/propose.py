@@ -48,7 +48,7 @@ SUITES = {
     "turn": Suite(("turn_0", "turn_1"), 20, {"sat": 7, "easy": 4, "middling": 5, "hard": 2}, 2),
     "surface": Suite(("surface",), 20, {"sat": 5, "easy": 1, "middling": 4, "hard": 0}, 3, 60, 600, 3.0),
     "swarm": Suite(("swarm",), 20, {"sat": 3, "easy": 3, "middling": 6, "hard": 0}, 4, 100, 10_000, 6.0),
-    "keep": Suite(("keep_138", "keep_200"), 20, {"sat": 2, "easy": 2, "middling": 4, "hard": 4}, 5, seconds=10.0),
+    "keep": Suite(("keep_138", "keep_200"), 20, {"sat": 2, "easy": 2, "middling": 4, "hard": 2}, 5, seconds=10.0),
 }
 FORMULAS = "formulas"
 

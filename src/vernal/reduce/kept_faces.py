@@ -51,7 +51,7 @@ class KeptFaces:
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         flows = question.time is Time.SECONDS and question.model.motion.rates is not None
-        ends: dict[Expr, PartialEnds] = {**kept_ends(question.model)} if flows else {}
+        ends: dict[Expr, PartialEnds] = dict(kept_ends(question.model).items()) if flows else {}
         atoms = {node.expr for node in order(question.formula) if isinstance(node, Atom)} if ends else set()
         known = {atom: truth for atom in atoms if (truth := _narrowly(question.atoms[atom], ends)) is not None}
 

@@ -7,6 +7,7 @@ to exact arithmetic (`zero_margins`), where everything is piecewise linear.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
@@ -14,16 +15,18 @@ import numpy as np
 
 from vernal.engines.base import Engine, within
 from vernal.engines.refusals import within_steps
+from vernal.engines.split.spread import attempt_boxes
 from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.logic.question import Question
+from vernal.model.initial import Box
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.inquiry import glance, is_closed, refuted_by, search_for
-from vernal.sets.core.open_boxes import Domains, joined
+from vernal.sets.core.open_boxes import Domains, joined, whole_boxes
 from vernal.sets.core.race import Race
 
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
@@ -88,8 +91,8 @@ class BranchAndBound:
 
     name = "split"
 
-    def __init__(self, breeding: Engine) -> None:
-        """`breeding` looks for a state that refutes the claim, in the pauses of the search."""
+    def __init__(self, breeding: Engine | None) -> None:
+        """`breeding` looks for a state that refutes the claim, in the pauses of the search, if there is one."""
         self.breeding = breeding
 
     def takes(self, question: Question) -> str | None:
@@ -107,7 +110,10 @@ class BranchAndBound:
         first = glance(question, clauses, budget)
         if first is not None and is_closed(first, clauses):
             return AT_A_GLANCE
-        race = search_for([question], [clauses], budget, first=first)
+        return self.settle(question, search_for([question], [clauses], budget, first=first), budget)
+
+    def settle(self, question: Question, race: Race, budget: Budget) -> Known:
+        """What searches for states that refute a question find in the time there is."""
         try:
             early = self._search(question, race, budget)
             return early or self._known(question, race.search_of(), budget)
@@ -118,10 +124,11 @@ class BranchAndBound:
     def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, margin: float | None = None) -> Open:
         return Open(engine=self.name, reason=reason, statistics=statistics, margin=margin)
 
-    def _search(self, question: Question, race: Race, budget: Budget) -> Proof | Counterexample | None:
+    def _search(self, question: Question, race: Race, budget: Budget) -> Known | None:
         """Work a search off; in its pauses simulated states are bred, which find some that no bound points at.
 
-        In the first one exact polynomials are asked about the whole: an equation that holds leaves every box open.
+        In the first one exact polynomials are asked about the whole: an equation that holds leaves every box open. Then
+        what is open is spread over several processes, where these may be used.
         """
         for number, seconds in enumerate(PAUSES):
             if race.run(seconds):
@@ -129,12 +136,22 @@ class BranchAndBound:
             search = race.search_of()
             if not number and ZeroBoxes(question, search, budget, self.name).are_excluded(search.frame.whole):
                 return _by_polynomials(search)
+            if budget.workers > 1 and budget.journal is None and budget.device == "cpu" and self.breeding is not None:
+                return self._spread(question, search, budget)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
-            known = within(self.breeding, question, part)
+            known = None if self.breeding is None else within(self.breeding, question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
         race.run()
         return None
+
+    def _spread(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
+        """The boxes that are open, by several processes; of those that are closed the margin counts."""
+        parts = whole_boxes(joined([*search.stack, *search.tally.left]))
+        boxes = [search.frame.box(parts, row) for row in range(len(parts))]
+        closed = outcome(search, 0)
+        assert isinstance(closed, Proof)
+        return attempt_boxes(question, boxes, budget, search_boxes, closed)
 
     def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
         """Boxes at zero are asked about in exact arithmetic; a few are cut in between, on trial."""
@@ -163,3 +180,11 @@ class BranchAndBound:
         except Stopped as stop:
             budget.check()
             return self._open(stop.reason)
+
+
+def search_boxes(question: Question, boxes: Sequence[Box], budget: Budget) -> Known:
+    """What is known of some boxes of the initial set, for any process."""
+    clauses = refuted_by(question, budget)
+    assert clauses is not None, "only what depends on no draw is spread"
+    race = search_for([question], [clauses], budget, inside=boxes)
+    return BranchAndBound(None).settle(question, race, budget)

@@ -27,7 +27,7 @@ from vernal.model import build
 from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import variables
-from vernal.model.initial import Ends, Init, Span, Valuation
+from vernal.model.initial import Box, Ends, Init, Span, Valuation
 from vernal.model.system import Model, System, Variable
 from vernal.model.tick import Tick, idle
 from vernal.run.budget import Budget
@@ -144,13 +144,15 @@ def search_for(
     budget: Budget,
     most: float = inf,
     first: Linear | None = None,
+    inside: Sequence[Box] | None = None,
 ) -> Race:
     """Searches for states that refute these claims, whose clauses differ in numbers only.
 
-    `first` has bounds of the whole initial set of a single question, where there are some.
+    `first` has bounds of the whole initial set of a single question, where there are some; `inside` are boxes of it,
+    where only these are searched.
     """
     common = clauses[0]
-    boxes = [initial_boxes(question.system).boxes for question in questions]
+    boxes = [initial_boxes(question.system).boxes if inside is None else inside for question in questions]
     owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
     columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
     whole = tuple(chain.from_iterable(boxes))
