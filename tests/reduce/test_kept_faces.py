@@ -42,8 +42,7 @@ def single(rate: str) -> vn.Flow:
         ("falls", "G[0,1] x < 0.6", VIOLATED),
         ("falls", "G[0,1] x >= 0.5", VIOLATED),
         ("rises", "G[0,1] x <= 0.6", VIOLATED),
-        ("rises", "G[0,1] x >= 0.5", HOLDS),
-        ("stands", "G[0,1] (x >= 0.5 & x <= 0.6)", HOLDS),
+        ("stands", "G[0,1] x <= 0.6", HOLDS),
         ("falls", "G[0,1] (x <= 0.6 & x >= 0.1)", HOLDS),
     ],
 )

@@ -9,7 +9,7 @@ replaced says the same of all paths (EXACT).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -34,7 +34,6 @@ from vernal.reduce.reduction import Subquestion, first_decided
 from vernal.run.budget import Budget
 from vernal.sets.monotone import rate_bounds
 
-ROOM_SHARE, MIN_SIZE = Fraction(1, 2**30), Fraction(1, 2**20)  # of an end, that floats need, and the least size
 FACE_ROUNDS = 3  # in which faces that are kept make others so
 
 
@@ -77,17 +76,17 @@ class KeptFaces:
 
 
 def _narrowly(node: Expr, ends: Mapping[Expr, PartialEnds]) -> bool | None:
-    """The truth value of a comparison between these ends, if it has none between slightly wider ones.
+    """The truth value of a comparison between these ends, if it has none between the nearest floats around them.
 
-    Where there is room sets in floating point show it, which are evidence.
+    Where it has, sets in floating point show it, which are evidence.
     """
     truth = truth_within(node, ends)
-    wider = {var: (_moved(low, -1), _moved(high, 1)) for var, (low, high) in ends.items()}
+    wider = {var: (_rounded(low, float_below), _rounded(high, float_above)) for var, (low, high) in ends.items()}
     return None if truth is None or truth_within(node, wider) is not None else truth
 
 
-def _moved(end: Fraction | None, sign: int) -> Fraction | None:
-    return None if end is None else end + sign * max(abs(end), MIN_SIZE) * ROOM_SHARE
+def _rounded(end: Fraction | None, rounding: Callable[[Fraction], float]) -> Fraction | None:
+    return None if end is None else Fraction(rounding(end))
 
 
 def kept_ends(model: Model) -> dict[Var, PartialEnds]:
