@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json as json_text
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,8 +45,9 @@ Examples:
   vernal map thermostat.toml --property warm --until "open < 0.1%" --output warm.map.json
 
 \b
---over NAME=[lower,upper] maps the start of a variable, in the place of its entry in [init]; --over NAME=a..b and
-NAME=a,b,c take values of a parameter one by one. Without --over, every interval of the initial set is mapped.
+--over NAME=[lower,upper] maps the start of a variable, in the place of its entry in [init], or a number parameter that
+stays as it is along a path; --over NAME=a..b and NAME=a,b,c take values of a parameter one by one. Without --over,
+every interval of the initial set is mapped.
 A cell is safe (proven), unsafe (a path from it fails, and replays), wholly unsafe (from every point some path fails,
 proven), open, or no start. The same command with --output goes on from that file, with more cells or time.
 Exit code: 2 on bad input, else 0 when --until is met, else 5.
@@ -77,15 +78,22 @@ def map(
     csv: Annotated[Path | None, option("--csv FILE", "Write the cells as CSV.")] = None,
     plot: Annotated[Path | None, option("--plot FILE", "Draw two of the axes (.png, .svg or .pdf).")] = None,
     colour: Annotated[str, option("--colour NAME", "With --plot: by kind, or safe cells by their margin.")] = "kind",
+    axes: Annotated[str | None, option("--axes X,Y", "With --plot: the axes that are drawn; the first two.")] = None,
+    at: Annotated[
+        list[str] | None,
+        option("--at NAME=VALUE", "With --plot: where the other axes are, or NAME=worst; in the middle."),
+    ] = None,
     html: Annotated[Path | None, option("--html FILE", "Write a page to zoom, hover and click.")] = None,
     events: Annotated[str | None, option("--events FILE", "Progress as JSON lines; `-` is stdout.")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
     """Map where a claim holds: proven cells, replayed paths, what is open, with exact shares."""
-    from vernal.queries.maps.axes import parse_intervals
+    from vernal.formats.loading import free_parameters
+    from vernal.queries.maps.axes import map_axes, parse_intervals
     from vernal.queries.maps.map_run import parse_rule
     from vernal.queries.public_map import finished, make_sheets, mapped, prepared
+    from vernal.report.map_pictures import drawable
 
     writable(json, csv, plot, html, output, None if events == "-" else events)
     if events == "-" and json == "-":
@@ -94,12 +102,15 @@ def map(
         raise InputError("a map keeps its own file: --output in the place of --journal")
     if len([*(property or ()), *(spec or ())]) > 1:
         raise InputError("a map is of one claim; name one property, or give one formula")
+    drawing = {"colour": colour, "axes": axes and [name.strip() for name in axes.split(",")], "at": _places(at or ())}
     rule, given, fixed = parse_rule(until), parse_intervals(over or ()), planning.constants(set)
     reading = limits.reading(started())
     tasks = limits.read(lambda: planning.open(task, property, reading.check, allow_outside=allow_outside), reading)
+    tasks = free_parameters(tasks, given.intervals)
     ask = partial(_question, properties=property, specs=spec, time=time)
     sheets = limits.read(lambda: make_sheets(lambda at: limits.abstracted(tasks.task(at)), given, fixed, ask), reading)
     refuse_overwriting(inputs_of(sheets.tasks[0]), (json, csv, plot, html, output, events))
+    drawable(map_axes(sheets.tasks[0].model, given.intervals, sheets.tasks[0].parameters), drawing)
     with Live("map", quiet=quiet) as live, _told(events) as tell:
         budget = limits.budget(started(), live)
         run = prepared(sheets, budget, rule, cells, limits.engine, limits.options, cell_timeout, tell)
@@ -108,7 +119,7 @@ def map(
             code = exits.OK if run.is_met else exits.UNDECIDED
         except KeyboardInterrupt as interrupt:
             found, code = finished(run, sheets), exit_code(interrupt)
-    _tell(found, json, events, {"csv": csv, "output": output, "plot": plot, "html": html}, colour)
+    _tell(found, json, events, {"csv": csv, "output": output, "plot": plot, "html": html}, drawing)
     raise typer.Exit(code)
 
 
@@ -120,6 +131,14 @@ def _question(task: Task, properties: list[str] | None, specs: list[str] | None,
     if len(asked) > 1:
         raise InputError(f"a map is of one claim; name it with --property: {', '.join(task.properties)}")
     return question_of(task, asked[0].formula, asked[0].name)
+
+
+def _places(texts: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` of axes that are not drawn."""
+    pairs = [text.partition("=") for text in texts]
+    if any(not equals for _, equals, _ in pairs):
+        raise InputError("--at wants NAME=VALUE, or NAME=worst")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 @contextmanager
@@ -134,7 +153,9 @@ def _told(file: str | None) -> Iterator[Callable[[Event], None] | None]:
             yield lambda event: print(json_text.dumps(dict(event)), file=stream, flush=True)
 
 
-def _tell(found: RegionMap, json: str | None, events: str | None, files: dict[str, Path | None], colour: str) -> None:
+def _tell(
+    found: RegionMap, json: str | None, events: str | None, files: dict[str, Path | None], drawing: Mapping[str, Any]
+) -> None:
     """The shares, and the files asked for; the tree first."""
     from vernal.queries.maps.map_file import map_document
     from vernal.report.document import dump
@@ -147,7 +168,7 @@ def _tell(found: RegionMap, json: str | None, events: str | None, files: dict[st
     for name, file in files.items():
         if file is not None:
             if name == "plot":
-                found.plot(file, colour=colour)
+                found.plot(file, **drawing)
             elif name == "html":
                 found.page(file)
             else:

@@ -2,7 +2,7 @@
 
 Questions about initial states share batches of boxes (`split.question_batch`), also where their formulas differ;
 questions about paths that differ in their initial sets only are bounded together (`bounds.question_batch`) and explored
-together (`paths.question_batch`). A map of a thousand cells costs little more than its border.
+together (`paths.many_starts`). A map of a thousand cells costs little more than its border.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Effort, effort
 from vernal.engines.bounds.question_batch import known_by_bounds
-from vernal.engines.paths.question_batch import kept_together
+from vernal.engines.paths.many_starts import kept_together
 from vernal.engines.placement import device_for
 from vernal.engines.split.question_batch import Decided, decide_together
 from vernal.errors import Stopped

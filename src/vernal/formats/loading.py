@@ -7,11 +7,14 @@ task = load("blocks.jani", item_cost_bound=8)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from vernal.errors import InputError
 from vernal.formats.task.blueprint import Override
 from vernal.logic.task import Task
+from vernal.model.initial import Ends
 from vernal.model.tick import Tick, idle
 
 JANI, AUTOMATA = ".jani", (".xml", ".json")
@@ -48,6 +51,38 @@ def open_tasks(
     from vernal.formats.task.blueprint import open_task
 
     return open_task(path, tick, allow_outside=allow_outside)
+
+
+def free_parameters(tasks: Tasks, ends: Mapping[str, Ends]) -> Tasks:
+    """Parameters of a task file as state variables that start anywhere between two ends and stay there.
+
+    Names that are none of its parameters are left aside. Where one is used in a place for constants (a range, a size,
+    the bound of a formula, a start), its values can only be taken one by one.
+    """
+    from vernal.formats.task.blueprint import Blueprint
+
+    own = {name: pair for name, pair in ends.items() if isinstance(tasks, Blueprint) and name in tasks.table.parameters}
+    return _Freed(tasks.freeing(own), tuple(own)) if own and isinstance(tasks, Blueprint) else tasks
+
+
+@dataclass(frozen=True)
+class _Freed:
+    """Tasks with some parameters freed; what cannot be read so is refused with the way out."""
+
+    tasks: Tasks
+    names: tuple[str, ...]
+
+    def task(self, overrides: Mapping[str, str], /) -> Task:
+        """The task for these values of the other parameters."""
+        try:
+            return self.tasks.task(overrides)
+        except InputError as error:
+            names = ", ".join(self.names)
+            raise InputError(
+                f"an interval of {names} is a quantity that no step changes, and the task uses it where only a "
+                f"constant may stand: {error}. Take its values one by one, --over {self.names[0]}=lo..hi..step; where "
+                "it says where a variable starts, map over that variable"
+            ) from None
 
 
 def load(

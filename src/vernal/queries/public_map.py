@@ -14,6 +14,7 @@ import numpy as np
 
 from vernal.engines.check import NO_OPTIONS, Options, named_formula, parse_formula, question_of, refuse_open
 from vernal.errors import InputError
+from vernal.formats.loading import free_parameters
 from vernal.interpret.numbers.device import find_device
 from vernal.logic.formula import Formula
 from vernal.logic.printing import number
@@ -75,7 +76,8 @@ def map(
     refuse_limits({"timeout": timeout, "memory": memory, "cell_timeout": cell_timeout}, 1, seed)
     find_device(device)
     given = _over(over)
-    tasks, fixed = _opened(subject, {axis.name for axis in given.listed})
+    opened, fixed = _opened(subject, {axis.name for axis in given.listed} | set(given.intervals))
+    tasks = free_parameters(opened, given.intervals)
     sheets = make_sheets(tasks.task, given, fixed, lambda task: _question(task, formula, property))
     budget = Budget(timeout, memory, started=time.monotonic(), seed=seed, progress=progress or silent, device=device)
     run = prepared(sheets, budget, parse_rule(until), cells, engine, options, cell_timeout, events)

@@ -1,4 +1,4 @@
-"""Maps as pictures: two of the axes, the others at a value."""
+"""Maps as pictures: two of the axes, the others at a value, or the worst over all their values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vernal.errors import InputError
 from vernal.logic.printing import number
+from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_tree import CellKind
 from vernal.queries.maps.region_map import MapCell, RegionMap
 from vernal.report.figures import WIDTH, draw_figure, new_figure
@@ -26,6 +27,8 @@ COLOURS = {
 }
 MIN_OUTLINED = Fraction(1, 80)  # of an axis: the outline of a narrower cell would hide it
 COLOURINGS = ("kind", "margin")
+WORST = "worst"
+BETTER_FIRST = (CellKind.NO_START, CellKind.SAFE, CellKind.OPEN, CellKind.UNSAFE, CellKind.WHOLLY_UNSAFE)
 
 
 def plot_map(
@@ -36,39 +39,62 @@ def plot_map(
     colour: str = "kind",
 ) -> Any:
     """Draw two of the axes (or one); to a file by its suffix if one is named."""
-    if colour not in COLOURINGS:
-        raise InputError(f"a map is coloured by {' or '.join(COLOURINGS)}, not by {colour!r}")
-    return draw_figure(lambda: _figure(found, _drawn_axes(found, axes), at or {}, colour), file)
+    drawable(found.axes, {"colour": colour, "axes": axes, "at": at})
+    return draw_figure(lambda: _figure(found, _drawn_axes(found.axes, axes), at or {}, colour), file)
 
 
-def _drawn_axes(found: RegionMap, names: Sequence[str] | None) -> list[str]:
-    known = [axis.name for axis in found.axes]
+def drawable(axes: Sequence[MapAxis], drawing: Mapping[str, Any]) -> None:
+    """Refuse a picture that cannot be drawn, before the map is made."""
+    if drawing["colour"] not in COLOURINGS:
+        raise InputError(f"a map is coloured by {' or '.join(COLOURINGS)}, not by {drawing['colour']!r}")
+    slice_values(axes, _drawn_axes(axes, drawing["axes"]), drawing["at"] or {})
+
+
+def _drawn_axes(axes: Sequence[MapAxis], names: Sequence[str] | None) -> list[str]:
+    known = [axis.name for axis in axes]
     chosen = list(names or known[:2])
     if not 1 <= len(chosen) <= 2 or any(name not in known for name in chosen):
         raise InputError(f"one or two of {', '.join(known)} are drawn, not {', '.join(chosen)}")
     return chosen
 
 
-def slice_values(found: RegionMap, drawn: Sequence[str], at: Mapping[str, Any]) -> dict[str, Fraction]:
-    """The values of the axes that are not drawn: those given, else the middle."""
-    return {
-        axis.name: Fraction(at[axis.name]) if axis.name in at else axis.halves(axis.ends)[0][1]
-        for axis in found.axes
-        if axis.name not in drawn
-    }
+def slice_values(axes: Sequence[MapAxis], drawn: Sequence[str], at: Mapping[str, Any]) -> dict[str, Fraction | None]:
+    """The values of the axes that are not drawn: those given, else the middle; None for the worst over all of them."""
+    others = [axis for axis in axes if axis.name not in drawn]
+    for name in at:
+        if name not in [axis.name for axis in others]:
+            known = ", ".join(axis.name for axis in others) or "none"
+            raise InputError(f"a picture is drawn at a value of axes that it does not show ({known}), not of {name!r}")
+    return {axis.name: _value(axis, at.get(axis.name)) for axis in others}
+
+
+def _value(axis: MapAxis, given: Any) -> Fraction | None:
+    if given is None:
+        return axis.halves(axis.ends)[0][1]
+    if given == WORST:
+        return None
+    try:
+        value = Fraction(given)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        raise InputError(f"{axis.name} is drawn at a number, or {WORST}, not at {given!r}") from None
+    if not axis.lower <= value <= axis.upper:
+        raise InputError(f"{axis.name} = {number(value)} is not on the map, which has {axis}")
+    return value
 
 
 def _figure(found: RegionMap, drawn: Sequence[str], at: Mapping[str, Any], colour: str) -> Figure:
     from matplotlib.collections import PolyCollection
     from matplotlib.patches import Patch
 
-    others = slice_values(found, drawn, at)
+    others = slice_values(found.axes, drawn, at)
     sheet = found.sheets[0]
     shown = [
         cell
         for cell in found.cells
-        if cell.parameters == sheet and all(cell.ends[name][0] <= x <= cell.ends[name][1] for name, x in others.items())
+        if cell.parameters == sheet
+        and all(x is None or cell.ends[name][0] <= x <= cell.ends[name][1] for name, x in others.items())
     ]
+    shown.sort(key=lambda cell: BETTER_FIRST.index(cell.kind))  # what is worse is drawn over what is better
     figure = new_figure((WIDTH, 0.78 * WIDTH if len(drawn) == 2 else 1.6))
     panel = figure.subplots()
     boxes = [_corners(found, cell, drawn) for cell in shown]
@@ -85,15 +111,22 @@ def _figure(found: RegionMap, drawn: Sequence[str], at: Mapping[str, Any], colou
     else:
         panel.set_ylim(0, 1)
         panel.set_yticks([])
-    where = {**{name: number(value) for name, value in {**others, **sheet}.items()}}
-    said = ", ".join(f"{name} = {value}" for name, value in where.items())
+    fixed = {**others, **sheet}
+    said = ", ".join(f"{name} = {number(value)}" for name, value in fixed.items() if value is not None)
+    worst = ", ".join(name for name, value in fixed.items() if value is None)
+    said += f"{', ' if said else ''}the worst over {worst}" if worst else ""
     name = found.question.name or str(found.question.formula)
-    panel.set_title(as_name(f"{found.task.name}: {name}{'  at ' + said if said else ''}"), loc="left", fontsize=9)
+    panel.set_title(as_name(f"{found.task.name}: {name}{',  ' + said if said else ''}"), loc="left", fontsize=9)
     parts = [(kind, share) for kind, share in found.shares.items() if share]
     labels = [f"{kind} {percent(share)}" for kind, share in parts]
     patches = [Patch(facecolor=COLOURS[kind], edgecolor="#9aa3aa", linewidth=0.4) for kind, _ in parts]
     figure.legend(patches, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
+
+
+def _is_at(cell: MapCell, others: Mapping[str, Fraction | None]) -> bool:
+    """Whether a cell has these values of the axes that are not drawn."""
+    return all(x is None or cell.ends[name][0] <= x <= cell.ends[name][1] for name, x in others.items())
 
 
 def _axis(found: RegionMap, name: str) -> tuple[Fraction, Fraction]:

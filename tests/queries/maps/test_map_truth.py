@@ -168,13 +168,36 @@ def test_a_map_goes_on_from_its_file(tmp_path: Path) -> None:
     agree(second, lambda x, y: x + y <= 1)
 
 
+def test_an_interval_of_a_parameter_is_cut(tmp_path: Path) -> None:
+    over = {"x": (0, 1), "limit": (0.5, 2)}
+    found = vn.map(written(tmp_path, HALVING), property="low", over=over, until="open < 6%", cells=400)
+    rng = np.random.default_rng(3)
+    for x, limit in zip(rng.random(300), 0.5 + 1.5 * rng.random(300), strict=True):
+        kind = found.contains({"x": x, "limit": limit})
+        assert kind is not (CellKind.WHOLLY_UNSAFE if x + 1 <= limit else CellKind.SAFE)  # y may start at 1
+    assert min(found.shares[CellKind.SAFE], found.shares[CellKind.WHOLLY_UNSAFE]) > Fraction(1, 10)
+
+
+def test_a_parameter_of_a_bound_is_not_cut(tmp_path: Path) -> None:
+    with pytest.raises(vn.InputError, match="one by one"):
+        vn.map(written(tmp_path, HALVING), property="ever", over={"k": (1, 3)})
+
+
+def test_a_parameter_of_a_flow_is_cut(tmp_path: Path) -> None:
+    text = FALLING.replace("[state]", "[parameters]\nroom = 0\n[state]").replace("x <= 1", "x <= 1 + room")
+    over = {"x": (0, 2), "room": (0, 0.5)}
+    found = vn.map(written(tmp_path, text), property="low", over=over, until="open < 75%", cells=6, timeout=20)
+    assert found.contains({"x": 0.1, "room": 0.4}) in (CellKind.SAFE, CellKind.OPEN)
+    assert found.shares[CellKind.SAFE] > 0
+
+
 @pytest.mark.parametrize(
     ("over", "said"),
     [
         ({"z": (0, 1)}, "not part of the initial set"),
         ({"x": (0, float("inf"))}, "no finite number"),
         (["x=[0,inf]"], "without a number"),
-        ({"limit": (0, 1)}, "is a parameter"),
+        (["y=[0]"], "two numbers"),
         ({"x": (1, 1)}, "no width"),
     ],
 )
@@ -208,5 +231,10 @@ def test_the_ways_out(tmp_path: Path) -> None:
     found.save(tmp_path / "cells.csv")
     assert len((tmp_path / "cells.csv").read_text().splitlines()) == 65
     found.plot(tmp_path / "map.png", colour="margin")
+    found.plot(tmp_path / "map.svg", axes=["x"], at={"y": "worst"})
+    found.plot(tmp_path / "map.svg", axes=["x"], at={"y": 0.5})
+    for drawing in ({"colour": "hue"}, {"axes": ["z"]}, {"axes": ["x"], "at": {"y": 3}}, {"at": {"y": 0}}):
+        with pytest.raises(vn.InputError):
+            found.plot(tmp_path / "map.svg", **drawing)
     found.page(tmp_path / "map.html")
     assert "http" not in (tmp_path / "map.html").read_text()

@@ -13,6 +13,8 @@ import hashlib
 import os
 import tomllib
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -29,6 +31,7 @@ from vernal.logic.parser import MAX_SYMBOLS, symbols
 from vernal.logic.printing import number
 from vernal.logic.syntax import Source, Syntax, place_in
 from vernal.logic.task import InputFile, Task
+from vernal.model.initial import Ends
 from vernal.model.network import Network
 from vernal.model.numbers import as_written
 from vernal.model.system_arguments import GivenNumber
@@ -145,6 +148,29 @@ class Blueprint:
         self.names = declare_all(table, self.lost, self.places)
         self._parsed: dict[KeyPath, tuple[Syntax, Source]] = {}
         self._shared = Shared.of(document)
+
+    def freeing(self, ends: Mapping[str, Ends]) -> Blueprint:
+        """The same file with some parameters as state variables that start anywhere between two ends and stay there."""
+        from vernal.formats.task.names import declare_all
+
+        freed = copy(self)
+        table = freed.table = copy(self.table)
+        table.parameters = {name: value for name, value in table.parameters.items() if name not in ends}
+        table.state, table.init = dict(table.state), dict(table.init)
+        table.flow = None if table.flow is None else dict(table.flow)
+        freed._parsed, freed._shared = {}, replace(self._shared, made={})
+        written: dict[KeyPath, Source] = {}
+        for name, (low, high) in ends.items():
+            room = f"real [{number(low - 1)}, {number(high + 1)}]"  # a flow has a region, whose border it may not touch
+            texts = {"state": room, "init": f"[{number(low)}, {number(high)}]", "flow": "0"}
+            for section, text in texts.items():
+                entries = getattr(table, section)
+                if entries is not None:
+                    entries[name] = text
+                    written[section, name] = Source(text, f"--over {name}")
+        freed.places = replace(self.places, written={**self.places.written, **written})
+        freed.names = declare_all(table, self.lost, freed.places)
+        return freed
 
     def task(self, overrides: Mapping[str, Override]) -> Task:
         """The task with these parameters in the place of the file's."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -72,6 +72,7 @@ class Places:
     root: KeyNode = field(repr=False)
     lines: list[int] = field(repr=False)  # the offset at which each line begins
     below: Places | None = field(default=None, repr=False)
+    written: Mapping[Path, Source] = field(default_factory=dict, repr=False)  # values that stand in no text
 
     def key(self, path: Path) -> LineColumn:
         """Line and column, from 1, of the key (an array element has none: of the element)."""
@@ -99,6 +100,8 @@ class Places:
 
     def source(self, path: Path) -> Source:
         """The value's text for the parser: the contents of a string, or a number as it was written."""
+        if path in self.written:
+            return self.written[path]
         layer = self._layer(path)
         scalar = layer._find(path).scalar if layer.has(path) else None
         if scalar is None:

@@ -1,14 +1,15 @@
 """What is asked of the cells of a map: many in one batch where the claim has a last step, else one by one.
 
-A batch is bounded and explored together (`engines.question_batches`). Runs from its cells, in floats, propose paths
-that fail. Where one does, all of the cell may: with every draw decided in one way the system has fewer paths (UNDER),
-and if bounds show that the claim fails from every state of the cell, some path fails from each of them.
+Runs from the cells of a batch, in floats, propose paths that fail (`cell_runs`). Where none does, the claim may hold:
+the cells are explored together (`cell_sifting`), or bounded and explored as engines do it for many questions
+(`engines.question_batches`). Where one does, all of the cell may fail: with every draw decided in one way the system
+has fewer paths (UNDER), and if all of these fail from every state of the cell, some path fails from each of them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -19,38 +20,32 @@ from vernal.engines.placement import device_for
 from vernal.engines.question_batches import METHODS, known_together
 from vernal.engines.registry import engine_for
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.belief import believed, confirmed, is_refuted
+from vernal.evidence.belief import believed, confirmed
 from vernal.evidence.knowledge import Proof
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.device import using
 from vernal.logic.formula import Not
-from vernal.logic.normal import horizon
-from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
 from vernal.logic.times import Time
-from vernal.model.expr import Choose
 from vernal.model.initial import Init, start_between
 from vernal.model.lazy import cached_property
+from vernal.model.system import System
 from vernal.queries.maps.axes import MapAxis
+from vernal.queries.maps.cell_runs import CellRuns, simulated
+from vernal.queries.maps.cell_sifting import CellSifting
 from vernal.queries.maps.cell_tree import CellBox, CellKind
-from vernal.reduce.restriction import may_restrict, restrictions
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 from vernal.sets.region_vacuity import has_no_start
-from vernal.simulate.lift import violation
-from vernal.simulate.runs import Plan, Runs, StepSimulator, random_plan
-from vernal.simulate.starts import NoInitialState
-from vernal.simulate.targets import Target
 
 SECONDS_PER_CELL = 0.1  # of common work, at most
 FIRST_SECONDS = 2.0  # besides, for what is compiled once
-RUNS_PER_CELL = 12
-MAX_SIMULATED_STEPS = 2000
-MAX_WAYS = 3  # in which all draws are decided alike
+MAX_BATCH = 512  # cells that are asked together, at most
+MAX_SIFTED = 4096  # the same in one exploration
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ class CellQuestions:
     engine: str = "auto"
     options: Options = field(default_factory=lambda: NO_OPTIONS)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
-    runs: Runs | None = None  # of the last batch
+    runs: CellRuns | None = None  # of the last batch
 
     @cached_property
     def in_batches(self) -> bool:
@@ -93,84 +88,75 @@ class CellQuestions:
 
     # Many cells -------------------------------------------------------------------------------------------------------
 
+    @property
+    def batch(self) -> int:
+        """How many cells are asked together, at most."""
+        return (MAX_SIFTED if self.sifting.applies else MAX_BATCH) if self.in_batches else 1
+
+    @cached_property
+    def sifting(self) -> CellSifting:
+        """Thousands of cells in one exploration, where they are boxes of a piecewise linear loop."""
+        return CellSifting(self.of(tuple(axis.ends for axis in self.axes)), self.axes)
+
     def together(self, boxes: Sequence[CellBox], budget: Budget) -> list[CellAnswer]:
-        """What one look at many cells shows."""
-        questions = [self.of(box) for box in boxes]
-        limit = min(budget.left, FIRST_SECONDS + SECONDS_PER_CELL * len(boxes))
-        limits = replace(budget, timeout=limit, started=time.monotonic()).apart()
-        answers = self._proven(questions, limits)
-        left = [place for place, answer in enumerate(answers) if answer.kind is CellKind.OPEN]
-        suspects = self._suspects([questions[place] for place in left], budget)
-        for number, row in suspects.items():
-            answers[left[number]] = CellAnswer(suspect=row)
-        places = [left[number] for number in suspects]
-        for number in self._wholly_unsafe([questions[place] for place in places], budget):
-            answers[places[number]] = CellAnswer(CellKind.WHOLLY_UNSAFE)
+        """What one look at many cells shows: first runs, then what is proven of those where none fails."""
+        answers = [CellAnswer() for _ in boxes]
+        with suppress(Stopped):
+            self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check)
+            suspects = {} if self.runs is None else self.runs.worst
+            for place, row in suspects.items():
+                answers[place] = CellAnswer(suspect=row)
+            for place in self._wholly_unsafe(boxes, list(suspects), budget):
+                answers[place] = CellAnswer(CellKind.WHOLLY_UNSAFE)
+            rest = [place for place in range(len(boxes)) if place not in suspects]
+            for place, answer in zip(rest, self._proven([boxes[place] for place in rest], budget), strict=True):
+                answers[place] = answer
         return answers
 
-    def _proven(self, questions: Sequence[Question], budget: Budget) -> list[CellAnswer]:
-        answers = [CellAnswer() for _ in questions]
-        with suppress(Stopped, MemoryError), using(device_for(budget.device, questions[0])):
-            found = in_time(lambda: known_together(questions, budget, self.engine), budget)
+    def _proven(self, boxes: Sequence[CellBox], budget: Budget) -> list[CellAnswer]:
+        """Which cells keep the claim, by one exploration or by what engines do for many questions at once."""
+        answers = [CellAnswer() for _ in boxes]
+        limit = min(budget.left, FIRST_SECONDS + SECONDS_PER_CELL * len(boxes))
+        limits = replace(budget, timeout=limit, started=time.monotonic()).apart()
+        with suppress(Stopped, MemoryError), using(device_for(budget.device, self.sifting.question)):
+            if self.sifting.applies:
+                kept, margins = self.sifting.kept(boxes, limits)
+                for place in np.flatnonzero(kept).tolist():
+                    answers[place] = CellAnswer(CellKind.SAFE, max(float(margins[place]), 0.0))
+                return answers
+            questions = [self.of(box) for box in boxes]
+            found = in_time(lambda: known_together(questions, limits, self.engine), limits)
             for place, decided in found.items():
                 answers[place] = _proof_answer(questions[place], decided.known, budget)
         return answers
 
-    def _suspects(self, questions: Sequence[Question], budget: Budget) -> dict[int, int]:
-        """Runs in floats that seem to fail: the row of the worst of each cell."""
-        steps = horizon(refutable(self.question.claim.path))
-        if not questions or steps is None or steps > MAX_SIMULATED_STEPS or self.question.claim.mentions_some:
-            return {}
-        plans, owners = [], list[int]()
-        for number, question in enumerate(questions):
-            with suppress(NoInitialState):
-                plans.append(self._plan(question, steps))
-                owners += [number] * RUNS_PER_CELL
-        if not plans:
-            return {}
-        goal, simulator = self.question.claim.path, StepSimulator(self.question.model, steps)
-        found: dict[int, int] = {}
-        with suppress(Stopped), np.errstate(all="ignore"):
-            self.runs = simulator.run(_joined(plans), budget.check)
-            margins = Target(self.question.model, goal, refutable(goal)).margins(self.runs)
-            for row in np.argsort(margins, kind="stable").tolist():
-                if not margins[row] < 0:
-                    break
-                found.setdefault(owners[row], row)
-        return found
-
-    def _plan(self, question: Question, steps: int) -> Plan:
-        """Random runs from a cell, its corners among them; the first decide every choice alike."""
-        plan = random_plan(question.model, RUNS_PER_CELL, steps, self.rng, corners=True)
-        for node, values in plan.decisions.items():
-            if isinstance(node, Choose):
-                for row in range(RUNS_PER_CELL // 2):
-                    values[row] = min(row % MAX_WAYS, len(node.options) - 1)
-        return plan
-
-    def _wholly_unsafe(self, questions: Sequence[Question], budget: Budget) -> list[int]:
-        """The cells from all of whose states some path fails, by bounds with every draw decided alike."""
-        if not questions or self.question.claim.mentions_some or not may_restrict(self.question):
-            return []
-        system = self.question.system
-        ways = [one.system for one in restrictions(system, MAX_WAYS)] or [system]
+    def _wholly_unsafe(self, boxes: Sequence[CellBox], suspects: Sequence[int], budget: Budget) -> list[int]:
+        """The cells from all of whose states some path fails, by systems with their draws decided in one way."""
         shown: list[int] = []
-        left = list(range(len(questions)))
-        with suppress(Stopped):
-            for way in ways:
-                if left:
-                    failing = self._all_fail(way, [questions[place] for place in left], budget)
-                    shown += [left[number] for number in failing]
-                    left = [place for number, place in enumerate(left) if number not in failing]
+        ways = self.sifting.ways if self.runs is not None else []
+        for way in range(len(ways)):
+            asked = [cell for cell in suspects if cell not in set(shown) and self.runs_alike(cell, way)]
+            if self.sifting.applies:
+                assert self.runs is not None
+                starts = [self.runs.start(cell, way) for cell in asked]
+                failing = self.sifting.failing(way, [boxes[cell] for cell in asked], budget, starts)
+                shown += [cell for cell, fails in zip(asked, failing.tolist(), strict=True) if fails]
+            elif asked:
+                questions = [self.of(boxes[cell]) for cell in asked]
+                shown += [asked[number] for number in self._all_fail(ways[way].system, questions, budget)]
         return shown
 
-    def _all_fail(self, system: object, questions: Sequence[Question], budget: Budget) -> set[int]:
+    def runs_alike(self, cell: int, way: int) -> bool:
+        """Whether the run from the middle of a cell with all draws decided in one way seems to fail."""
+        return self.runs is not None and self.runs.fails_alike(cell, way)
+
+    def _all_fail(self, system: System, questions: Sequence[Question], budget: Budget) -> set[int]:
         """The questions of which every box fails as a whole in a system with fewer paths."""
         found = [initial_boxes(question.system).boxes for question in questions]
         reach = self.question.claim.horizon
         assert reach is not None
         budget.check()
-        levels = Levels(system, [box for boxes in found for box in boxes], budget, reach)  # type: ignore[arg-type]
+        levels = Levels(system, [box for boxes in found for box in boxes], budget, reach)
         place, failing = 0, set[int]()
         for number, boxes in enumerate(found):
             rows = range(place, place + len(boxes))
@@ -182,11 +168,16 @@ class CellQuestions:
 
     def replayed(self, box: CellBox, row: int, budget: Budget) -> Trace | None:
         """A run of the last batch as an exact path from the cell that fails, if it is one."""
-        assert self.runs is not None
-        question = self.of(box)
-        runs, goal = replace(self.runs, system=question.model), self.question.claim.path
-        found = violation(runs, row, goal, budget.check, short=True) or violation(runs, row, goal, budget.check)
-        return found if found is not None and is_refuted(question, found) else None
+        return None if self.runs is None else self.runs.trace(self.of(box), row, budget.check)
+
+    def shown(self, boxes: Sequence[CellBox], budget: Budget, until: float) -> Iterator[Trace | None]:
+        """A path that fails from each cell, as far as a run in floats finds one, until some time."""
+        self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check) if boxes else None
+        worst = {} if self.runs is None else self.runs.worst
+        for number, box in enumerate(boxes):
+            if time.monotonic() > until:
+                return
+            yield self.replayed(box, worst[number], budget) if number in worst else None
 
     # One cell ---------------------------------------------------------------------------------------------------------
 
@@ -230,11 +221,3 @@ def _proof_answer(question: Question, known: object, budget: Budget) -> CellAnsw
         return CellAnswer(CellKind.NO_START)
     margin = checked.margin
     return CellAnswer(CellKind.SAFE, None if margin is None else max(margin, 0.0))
-
-
-def _joined(plans: Sequence[Plan]) -> Plan:
-    first, decisions = plans[0].first, plans[0].decisions
-    return Plan(
-        {var: np.concatenate([plan.first[var] for plan in plans]) for var in first},
-        {node: np.concatenate([plan.decisions[node] for plan in plans]) for node in decisions},
-    )

@@ -18,10 +18,11 @@ from vernal.queries.maps.cell_questions import CellAnswer, CellQuestions
 from vernal.queries.maps.cell_tree import UNCUT, CellBox, CellKind, MapTree
 from vernal.run.budget import Budget
 
-FIRST_CELLS = 64  # before the first batch
-MAX_BATCH = 512
+FIRST_CELLS = 1024  # before the first batch, at most a quarter of all
 MAX_CUTS = 40  # of one axis: cells are no narrower than a part in so many powers of two
 MAX_ELONGATION = 8  # times longer than another, in parts of its axis, a cell may become
+MAX_SHOWN = 400  # cells of a sheet that fail as a whole, for which a path is made
+SHOWING_SECONDS = 10.0  # for that, at most
 CELL_SECONDS = 2.0  # for a cell that is asked by itself
 RULE = re.compile(r"\s*open\s*<\s*([0-9.]+)\s*%\s*")
 DECIDED = (CellKind.SAFE, CellKind.WHOLLY_UNSAFE, CellKind.NO_START)
@@ -79,12 +80,29 @@ class MapRun:
                 self.budget.check()
                 self._batch(self._taken())
                 self._say()
+            self._show()
         except Stopped as stop:
             self.stopped = stop.reason
 
+    def _show(self) -> None:
+        """A path for some cells that were shown to fail as a whole: the largest, evenly over the map."""
+        failing: dict[int, list[tuple[float, int, CellBox]]] = {}
+        for sheet, node, box in self.tree.cells():
+            if self.tree.kind_of(node) is CellKind.WHOLLY_UNSAFE and node not in self.tree.evidence:
+                failing.setdefault(sheet, []).append((-float(self.tree.share(box)), node, box))
+        until = time.monotonic() + SHOWING_SECONDS
+        for sheet, cells in failing.items():
+            cells.sort()
+            wanted = cells[:: max(1, len(cells) // MAX_SHOWN)][:MAX_SHOWN]
+            for (_, node, _), trace in zip(
+                wanted, self.questions[sheet].shown([box for *_, box in wanted], self.budget, until), strict=False
+            ):
+                if trace is not None:
+                    self.tree.evidence[node] = trace
+
     def _cut_first(self) -> None:
         """Cells large enough to be hopeless are not asked in batches at all."""
-        while self.waiting and self.tree.leaves < min(FIRST_CELLS, self.most):
+        while self.waiting and self.tree.leaves < min(FIRST_CELLS, max(1, self.most // 4)):
             _, node, sheet, box = self.waiting[0]
             if not self.questions[sheet].in_batches or not self._cut(sheet, node, box, pop=True):
                 return
@@ -125,7 +143,7 @@ class MapRun:
     def _taken(self) -> list[tuple[int, int, CellBox]]:
         """The next cells: the largest, all of one sheet."""
         sheet = self.waiting[0][2]
-        most = MAX_BATCH if self.questions[sheet].in_batches else 1
+        most = self.questions[sheet].batch
         taken: list[tuple[int, int, CellBox]] = []
         while self.waiting and len(taken) < most and self.waiting[0][2] == sheet:
             _, node, _, box = heapq.heappop(self.waiting)

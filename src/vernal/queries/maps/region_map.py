@@ -143,10 +143,10 @@ class RegionMap:
         file: str | Path | None = None,
         *,
         axes: Sequence[str] | None = None,
-        at: Mapping[str, Coordinate] | None = None,
+        at: Mapping[str, Coordinate | str] | None = None,
         colour: str = "kind",
     ) -> Any:
-        """Draw two of the axes; the others are at a value, in the middle if none is named."""
+        """Draw two of the axes; the others are at a value, in the middle if none is named, or at their `"worst"`."""
         return hook("plot_map")(self, file, axes, at, colour)
 
     def page(self, file: str | Path) -> None:

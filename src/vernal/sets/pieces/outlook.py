@@ -125,13 +125,14 @@ class Yield:
 class Outlook:
     """Asks the core what pieces can still do; for all rounds of an exploration of a nonlinear loop.
 
-    Where everything is piecewise linear there is little to gain: open pieces are few, and settled exactly.
+    Where everything is piecewise linear there is little to gain for one question: open pieces are few, and settled
+    exactly. For thousands of initial sets at once (`always`) there is much: most of them are far from failing.
     """
 
-    def __init__(self, graph: StepGraph) -> None:
+    def __init__(self, graph: StepGraph, *, always: bool = False) -> None:
         self.graph, self.obligations = graph, Obligations()
         self.closed = 0  # pieces
-        self.useful = graph.nonlinear is not None and has_winners(graph.step)
+        self.useful = (always or graph.nonlinear is not None) and has_winners(graph.step)
         self._clauses: dict[tuple[Obligation, DiscreteState], Clauses | None] = {}
         self._time = AskingTime()
 

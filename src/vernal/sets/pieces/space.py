@@ -58,8 +58,12 @@ class AffineSpace:
         scatter: int,
         record: Recorder = SILENT,
         outlook: Outlook | None = None,
+        *,
+        gives_up: bool = False,
     ) -> None:
         """`scatter`: of a nonlinear loop, the pieces of one box beyond which it is better cut than followed.
+
+        `gives_up`: so it is of every loop.
 
         `outlook`: closes pieces that cannot fail any more; used where pieces are not cut.
         """
@@ -68,15 +72,12 @@ class AffineSpace:
         self.round = Round(self.trails, len(boxes))
         self.widths = np.zeros(0)  # of every parameter, the largest at first
         self.nonlinear = graph.nonlinear
+        # Whether boxes are left open rather than followed at any cost: they are looked at again, narrower.
+        self.may_give_up = cutting is Cutting.UNCUT and (gives_up or graph.nonlinear is not None)
         self.decided = 0  # pieces that were asked for a decision
         self.outlook = outlook if outlook is not None and outlook.useful and cutting is Cutting.UNCUT else None
         self.planes = TrailPlanes()
         self.points: dict[int, Floats] = {}  # by trail of this step, parameters that are looked at first if it fails
-
-    @property
-    def may_give_up(self) -> bool:
-        """Whether boxes are left open rather than followed at any cost: they are looked at again, narrower."""
-        return self.cutting is Cutting.UNCUT and self.nonlinear is not None
 
     # Entering
 

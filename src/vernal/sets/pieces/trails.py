@@ -106,10 +106,6 @@ class Trails:
                 return list(range(len(self._roots)))
         return sorted(-way - 1 for way in seen if way < 0)
 
-    def boxes_behind(self, trail: int) -> set[int]:
-        """The numbers of the initial boxes from which a piece may come."""
-        return {self._roots[root][0] for root in self._origins(trail)}
-
     def box_of(self, trail: int, lower: Floats, upper: Floats) -> list[Box]:
         """The initial boxes from which a piece may come, cut to its parameters."""
         found = []

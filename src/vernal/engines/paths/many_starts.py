@@ -14,6 +14,7 @@ import numpy as np
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance
+from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.claim import position_claim
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
@@ -26,6 +27,7 @@ from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.batches import Indices, Pieces
 from vernal.sets.pieces.exploration import OVERFLOWING, SCATTERED
 from vernal.sets.pieces.margins import MarginMeter
+from vernal.sets.pieces.outlook import Outlook
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
 from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage
@@ -39,7 +41,6 @@ class Sieve:
 
     space: AffineSpace
     margins: MarginMeter
-    suspicious: set[int] = field(default_factory=set)
     pieces: Indices = field(init=False)  # of each box
 
     done = False
@@ -56,24 +57,40 @@ class Sieve:
         """Nothing to do: what is not suspicious is kept."""
 
     def failed(self, stage: Stage, states: Position[Pieces]) -> None:
-        for trail in states.batch.trail.tolist():
-            self.suspicious.update(self.space.trails.boxes_behind(trail))
+        self.space.round.leave_open(states.batch.trail)
 
     def passed(self, t: int) -> None:
         """Nothing to do between steps."""
 
-    def open_boxes(self) -> set[int]:
-        """The numbers of the boxes that may break the claim, also those given up as too many pieces."""
-        return self.suspicious | set(np.flatnonzero(self.space.round.open).tolist())
+    @property
+    def open(self) -> Mask:
+        """The boxes that may break the claim, also those given up as too many pieces."""
+        return self.space.round.open
 
 
 @OVERFLOWING
-def sift(question: Question, path: Formula, boxes: Sequence[Box], horizon: int, budget: Budget) -> Sieve:
-    """Explore all boxes together, uncut."""
+def sift(
+    question: Question,
+    path: Formula,
+    boxes: Sequence[Box],
+    horizon: int,
+    budget: Budget,
+    *,
+    foresee: bool = False,
+    measured: bool = True,
+) -> Sieve:
+    """Explore all boxes together, uncut.
+
+    `foresee`: pieces that cannot fail any more are closed, and boxes that come apart are given up: for thousands of
+    boxes, few of which are near failing.
+    """
     graph = StepGraph(question.system.step, atoms(path), budget.check)
-    space = AffineSpace(question, graph, boxes, Cutting.UNCUT, SCATTERED)
-    sieve = Sieve(space, MarginMeter(position_claim(path), space, MAX_MEASURED))
-    Search(path, space, sieve, total=question.is_total, tick=budget.check).levels(horizon)
+    outlook = Outlook(graph, always=True) if foresee else None
+    space = AffineSpace(question, graph, boxes, Cutting.UNCUT, SCATTERED, outlook=outlook, gives_up=foresee)
+    sieve = Sieve(space, MarginMeter(position_claim(path) if measured else None, space, MAX_MEASURED))
+    table = outlook.obligations if outlook is not None else None
+    search = Search(path, space, sieve, total=question.is_total, tick=budget.check, obligations=table)
+    search.levels(horizon)
     return sieve
 
 
@@ -88,11 +105,12 @@ def kept_together(questions: Sequence[Question], budget: Budget) -> dict[int, Kn
         sieve = sift(first, path, boxes, reach, budget)
     except (NotExplorable, UnsupportedFormula, Stopped):
         return {}
-    suspicious = {owners[box] for box in sieve.open_boxes()}
+    of = np.array(owners)
+    suspicious = set(of[sieve.open].tolist())
     margins, counted = sieve.space.round.margin_of_each(), sieve.margins.claim is not None
     kept: dict[int, Known] = {}
     for number in sorted(set(owners) - suspicious):
-        own = np.flatnonzero(np.array(owners) == number)
+        own = np.flatnonzero(of == number)
         margin = float(margins[own].min()) if counted else -np.inf
         kept[number] = _kept(sieve.space.direction, margin, int(sieve.pieces[own].sum()))
     return kept

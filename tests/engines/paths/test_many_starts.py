@@ -9,9 +9,9 @@ import pytest
 
 from tests import systems
 from vernal.engines.check import asked_of
-from vernal.engines.paths import question_batch
+from vernal.engines.paths import many_starts
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.question_batch import Sieve, kept_together
+from vernal.engines.paths.many_starts import Sieve, kept_together
 from vernal.engines.question_batches import check_questions
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Proof
@@ -79,20 +79,20 @@ def test_nothing_is_lost_where_the_common_exploration_stops(monkeypatch: pytest.
     def stopped(*_: object) -> Sieve:
         raise Stopped("enough")
 
-    monkeypatch.setattr(question_batch, "sift", stopped)
+    monkeypatch.setattr(many_starts, "sift", stopped)
     found = together(starts((0, 1), (9, 9)), below(10, 1))
     assert [result.verdict for result in found] == [HOLDS, VIOLATED]
 
 
 def test_a_box_that_is_given_up_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round may leave a box open without a suspicion, because it has too many pieces."""
-    seen = question_batch.sift
+    seen = many_starts.sift
 
     def gives_up(*args: Any) -> Sieve:
         sieve = seen(*args)
         sieve.space.round.open[:] = True
         return sieve
 
-    monkeypatch.setattr(question_batch, "sift", gives_up)
+    monkeypatch.setattr(many_starts, "sift", gives_up)
     questions = [Question(walker(), below(10, 3)).starting(init) for init in starts((0, 1), (5, 6))]
     assert kept_together(questions, Budget()) == {}
