@@ -208,6 +208,33 @@ def _(scene: Scene) -> None:
         assert "python -m vernal.plugins.task_files" in (ROOT / file).read_text("utf-8")
 
 
+CORRIDOR = """{"jani-version": 1, "name": "corridor", "type": "lts",
+ "actions": [{"name": "right"}],
+ "variables": [{"name": "pos", "type": {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 4},
+                "initial-value": 1}],
+ "properties": [{"name": "likely", "expression": {"op": "filter", "fun": "max", "states": {"op": "initial"},
+                 "values": {"op": "Pmax", "exp": {"op": "F", "exp": {"op": "=", "left": "pos", "right": 4}}}}}],
+ "automata": [{"name": "robot", "locations": [{"name": "l"}], "initial-locations": ["l"], "edges": [
+   {"location": "l", "action": "right", "guard": {"exp": {"op": "<", "left": "pos", "right": 4}},
+    "destinations": [{"location": "l", "assignments": [
+      {"ref": "pos", "value": {"op": "+", "left": "pos", "right": 1}}]}]}]}],
+ "system": {"elements": [{"automaton": "robot"}], "syncs": [{"synchronise": ["right"], "result": "right"}]}}
+"""
+
+
+@entry(12, "a model of the first hour, without a property, is asked; what it has of chances is named")
+def _(scene: Scene) -> None:
+    file = scene.folder / "corridor.jani"
+    file.write_text(CORRIDOR, "utf-8")
+    assert scene.command("check", str(file), "--spec", "AG (pos <= 4)")[0] == 0
+    code, said = scene.command("check", str(file), "--spec", "AG (pos < 4)", "--plot", str(scene.folder / "bad.svg"))
+    assert (code, "at step 3" in said) == (10, True)
+    assert "fails at step 3" in (scene.folder / "bad.svg").read_text()
+    assert scene.command("simulate", str(file), "--runs", "2", "--steps", "3")[0] == 0
+    code, said = scene.command("check", str(file))
+    assert (code, "likely: about probabilities" in said) == (2, True)
+
+
 @entry(8, "the site has a glossary and recipes, a picture first, and its search from files")
 def _(scene: Scene) -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text("utf-8")

@@ -40,7 +40,7 @@ class Wanted:
 def options(arguments: Sequence[str] | None) -> Wanted:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.neural_abstractions", description="Table 1, and ours")
     parser.add_argument("--models", nargs="+", default=NAMES, choices=NAMES, metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--cap", type=float, default=60, metavar="S", help="seconds for a question (default 60)")
+    parser.add_argument("--cap", type=float, default=60, metavar="S", help="CPU seconds for a question (60)")
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="also every model with N seeds")
     parser.add_argument("--widths", action="store_true", help="also the error over the size of the network")
     parser.add_argument("--growth", action="store_true", help="also engines in a row in 2, 4 and 6 dimensions")

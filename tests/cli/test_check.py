@@ -86,6 +86,18 @@ def test_no_trace_is_said(tmp_path: Path, answer: Answer, capsys: Said) -> None:
     assert not (tmp_path / "t.json").exists()
 
 
+def test_evidence_is_drawn_with_the_step_that_fails(tmp_path: Path, answer: Answer, capsys: Said) -> None:
+    answer(HOLDS, VIOLATED)
+    target = tmp_path / "bad.svg"
+    assert main(["check", room(tmp_path), "--plot", str(target)]) == 10
+    assert f"plot written to {target}" in capsys.readouterr().out
+    assert "fails at step" in target.read_text()
+    answer(HOLDS, HOLDS)
+    assert main(["check", room(tmp_path), "--plot", str(tmp_path / "none.svg")]) == 0
+    assert "nothing is drawn to" in capsys.readouterr().out
+    assert not (tmp_path / "none.svg").exists()
+
+
 def test_a_report_has_words_and_pictures(tmp_path: Path, answer: Answer, capsys: Said) -> None:
     answer(HOLDS, VIOLATED)
     target = tmp_path / "report.html"

@@ -46,6 +46,14 @@ def test_the_worst_file_counts(files: dict[str, str], capsys: pytest.CaptureFixt
     assert main(["missing.toml"]) == 2
 
 
+def test_nothing_to_check_is_no_success(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--github"]) == 2
+    said = capsys.readouterr()
+    assert "::warning::Vernal checked nothing: no file is named, or none matches" in said.out
+    assert main([files["foreign"]]) == 0
+    assert "nothing is checked: none of 1 files is a task" in capsys.readouterr().err
+
+
 def test_unknown_may_be_allowed(files: dict[str, str]) -> None:
     assert main([files["bad"], "--timeout", "1e-6"]) == 5
     assert main([files["bad"], "--timeout", "1e-6", "--allow-unknown"]) == 0
@@ -77,9 +85,16 @@ def test_hook_and_action_run_this_module(files: dict[str, str]) -> None:
     )
     for allowed, code in (("true", 10), ("false", 10)):
         given = {"TASKS": f"{Path(files['bad']).parent}/[gb]*d.toml", "TIMEOUT": "9", "ALLOW_UNKNOWN": allowed}
-        done = subprocess.run(["bash", "-c", script], env={**_environment(), **given}, capture_output=True, text=True)
+        done = run_action(script, given)
         assert done.returncode == code, done.stderr
         assert "::error file=" in done.stdout
+    none = run_action(script, {**given, "TASKS": "nowhere/*.toml"})
+    assert (none.returncode, "::warning::Vernal checked nothing" in none.stdout) == (2, True)
+
+
+def run_action(script: str, given: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    words = ["bash", "-c", script]
+    return subprocess.run(words, env={**_environment(), **given}, capture_output=True, text=True, check=False)
 
 
 def _environment() -> dict[str, str]:

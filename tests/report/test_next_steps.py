@@ -77,6 +77,17 @@ def test_the_engines_are_told_one_by_one(disc: Path) -> None:
     assert "try another engine" not in shown
 
 
+def test_a_shorter_time_is_short_to_type(tmp_path: Path) -> None:
+    file = tmp_path / "flow.toml"
+    file.write_text(
+        'vernal = 1\nstate.x = "real [-9, 9]"\ninit.x = 1\nflow.x = "-x"\nproperties.low = "G[0,2] x <= 1"\n'
+    )
+    result = Result("G[0,2] (x <= 1)", UNKNOWN, "auto", "low", reason="open", task=vn.load(file), proven_time=0.699999)
+    assert result.task is not None
+    (shorter,) = [one.changes["spec"] for one in next_steps(result, result.task) if one.why == "a shorter time"]
+    assert shorter == "G[0,1.3] (x <= 1)"
+
+
 def test_other_engines_take_the_claim(disc: Path) -> None:
     result = open_result(disc, tried=(EngineAttempt("falsify", 0.1, "no violation found"),))
     assert result.task is not None

@@ -125,6 +125,10 @@ def test_a_shadow_is_exact_for_boxes_whatever_the_other_variable() -> None:
 
 def test_a_set_outside_the_region_has_no_shadow_and_a_thin_one_has() -> None:
     assert shadow_cells(samples.jet(), samples.X > 1, PhasePlane(0, 1), 50) is None
+    seen = ((0.5, 1.0), (0.0, 1.0))  # cells are as fine as what is seen, not as the region
+    near = shadow_cells(samples.jet(), samples.X > 0.875, PhasePlane(0, 1), 50, seen)
+    assert near is not None
+    assert near.across[0] == pytest.approx(0.875, abs=0.005)
     thin = shadow_cells(samples.jet(), build.compare("==", samples.X, samples.Y), PhasePlane(0, 1), 50)
     assert thin is not None
     assert np.diag(thin.where).all()

@@ -50,11 +50,12 @@ if TYPE_CHECKING:
     from vernal.report.next_steps import Adviser
     from vernal.run.budget import Budget
 
+NO_EVIDENCE = "no result has a trace, an invariant or a flowpipe"
 EXAMPLES = """\b
 Examples:
   vernal check vcas.toml
   vernal check vcas.toml --property safe --set v0=-22.5 --timeout 60
-  vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
+  vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json --plot bad.svg
   vernal check vcas.toml --json - > results.json
   vernal check blocks.jani --policy net.jani2nnet --property pa.jani#0 --constant K=8
   vernal check blocks.jani --property pa.jani#0 --engine predicates --graph states.svg --start-verdicts starts.json
@@ -88,6 +89,10 @@ def check(
             "Write the evidence (trace, invariant, flowpipe) for `vernal replay`; of several, one file each.",
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        option("--plot FILE", "Draw the evidence (.pdf, .svg or .png); of several, one file each."),
+    ] = None,
     certificate: Annotated[
         Path | None,
         option("--certificate FILE", "Write a certificate of what holds, for `vernal-check`; of several, a folder."),
@@ -116,7 +121,7 @@ def check(
     if limits.place.is_remote and any((limits.journal, certificate, *abstractions.files)):
         raise InputError(f"--on {limits.on} brings verdicts and traces; what else is asked for is made here only")
     abstractions.check(limits.engine)
-    asked_files = (json, trace, certificate, report, limits.journal, *abstractions.files)
+    asked_files = (json, trace, plot, certificate, report, limits.journal, *abstractions.files)
     folder = None if certificate is None or not certificate.is_dir() else certificate
     writable(*(file for file in asked_files if file is None or file is not folder))
     reading, constants = limits.reading(started()), planning.constants(set)
@@ -126,7 +131,7 @@ def check(
 
     loaded = counted(limits.abstracted(limits.read(opened, reading)), spec, time)
     refuse_overwriting(inputs_of(loaded), asked_files)
-    outputs = Outputs(json, trace, report, quiet, abstractions, certificate)
+    outputs = Outputs(json, trace, report, quiet, abstractions, certificate, plot)
     asked = questions(loaded, asked_names(loaded, property), spec)
     raise typer.Exit(Invocation(loaded, asked, limits, outputs, given_options(context), deployed).go())
 
@@ -141,6 +146,7 @@ class Outputs:
     quiet: bool
     abstractions: AbstractionFiles
     certificate: Path | None = None
+    plot: Path | None = None
 
     @property
     def stream(self) -> TextIO:
@@ -153,7 +159,7 @@ class Outputs:
         try:
             yield
         except BrokenPipeError:
-            named = (self.trace, self.certificate, self.report, None if self.json == "-" else self.json)
+            named = (self.trace, self.plot, self.certificate, self.report, None if self.json == "-" else self.json)
             files = (*named, *self.abstractions.files)
             if all(file is None for file in files):
                 raise
@@ -255,6 +261,8 @@ class Invocation:
             write_traces(self.task, self.results, self.outputs.trace, self.mention)
         if self.outputs.certificate is not None:
             write_certificates(self.results, self.outputs.certificate, self.mention)
+        if self.outputs.plot is not None:
+            stopped = self.draw(self.outputs.plot, stopped)
         if self.outputs.report is not None:
             stopped = self.write_report(self.outputs.report, stopped)
         self.outputs.abstractions.write(self.task, self.results, self.mention)
@@ -271,6 +279,19 @@ class Invocation:
         answers = [Answered(result, question.formula) for result, question in asked]
         write_text(file, report_page(self.task, answers, command_line(), drawing))
         self.mention(f"report written to {file}{drawing.remark}")
+        return drawing.interrupt
+
+    def draw(self, file: Path, stopped: KeyboardInterrupt | None) -> KeyboardInterrupt | None:
+        """A picture of each evidence there is, as long as there is time."""
+        from vernal.report.drawing import Drawing
+        from vernal.run.budget import silent
+
+        drawing = Drawing.after(self.limits.budget(started(), silent), stopped)
+        shown = [result for result in self.results if result.evidence is not None]
+        if not shown:
+            self.mention(f"nothing is drawn to {file}: {NO_EVIDENCE}")
+        for target, result in zip(targets(file, shown), shown, strict=True):
+            self.mention(drawing.saved(target, partial(_draw, result, target)))
         return drawing.interrupt
 
     def mention(self, message: str) -> None:
@@ -301,6 +322,13 @@ def interrupted(task: Task, question: Asked, engine: str, reason: str) -> Result
     return answer(asked, Open(engine=engine, reason=reason), Budget())
 
 
+def _draw(result: Result, file: Path, budget: Budget) -> None:
+    from vernal.report.evidence_pictures import Canvas, plot_evidence
+
+    if result.evidence is not None:
+        plot_evidence(result.evidence, result, Canvas(file))
+
+
 def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:
     """The evidence for a verdict; of several, a file each, named after the property."""
     from vernal.evidence.codec import CODECS
@@ -308,7 +336,7 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
 
     found = [result for result in results if result.evidence is not None]
     if not found:
-        mention(f"nothing is written to {file}: no result has a trace, an invariant or a flowpipe")
+        mention(f"nothing is written to {file}: {NO_EVIDENCE}")
     for target, result in zip(targets(file, found), found, strict=True):
         write_text(target, dump(task, result))
         what = "nothing" if result.evidence is None else CODECS[result.evidence.kind].noun

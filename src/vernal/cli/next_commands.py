@@ -44,6 +44,8 @@ def as_command(given: GivenOptions, result: Result, step: NextStep) -> str:
     changed: dict[str, object] = {
         name: value for name, value in changes.items() if value is not None and name not in ("spec", "set")
     }
+    if isinstance(before := given.get("timeout"), int | float) and "timeout" in changes:
+        changed["timeout"] = max(before, float(changes["timeout"] or 0))  # no less than all properties had together
     if "set" in changes:
         changed["set"] = [*_listed(kept.get("set")), changes["set"]]
     words = ["vernal", "check", str(given["task"])]

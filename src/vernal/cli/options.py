@@ -280,13 +280,14 @@ class Limits:
     def read(self, make: Callable[[], T], reading: Budget) -> T:
         """What is read within that budget: its clock is looked at, and beyond it reading is interrupted."""
         from vernal.run.alarm import in_time
-        from vernal.run.budget import TIMEOUT
+        from vernal.run.budget import TIMEOUT, rounded
 
         try:
             return in_time(make, reading, INTERRUPTED)
         except Stopped as stop:
-            timed_out = self.timeout is not None and reading.left <= 0
-            raise Stopped(f"{TIMEOUT} {self.timeout:.3g} s") if timed_out else stop from None
+            if self.timeout is not None and reading.left <= 0:
+                raise Stopped(f"{TIMEOUT} {rounded(self.timeout, 3)} s") from None
+            raise stop from None
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""
@@ -361,7 +362,7 @@ def questions(task: Task, properties: Iterable[str] | None, specs: Iterable[str]
     if not chosen:
         chosen = [Asked(name, formula) for name, formula in task.properties.items()]
     if not chosen:
-        raise InputError('the task has no properties; ask with --spec, e.g. --spec "G[0,10] x <= 1"')
+        raise task.without_properties()
     return chosen
 
 

@@ -15,7 +15,7 @@ from vernal.interpret.numbers.memory_room import BEYOND, EXHAUSTED
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.thread_support import has_threads
-from vernal.run.budget import TIMEOUT, Budget
+from vernal.run.budget import TIMEOUT, Budget, rounded
 from vernal.run.pauses import PausableWork
 
 TELLING_SECONDS, MAX_SLOWDOWN = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
@@ -235,4 +235,4 @@ def reasons(turns: Sequence[Turned]) -> list[str]:
 def _who(turns: Sequence[Turned]) -> str:
     """An engine, and how long it was asked in all, where that is worth saying."""
     seconds = sum(turn.seconds for turn in turns)
-    return turns[0].known.engine + (f" ({seconds:.2g} s)" if seconds >= WORTH_SAYING else "")
+    return turns[0].known.engine + (f" ({rounded(seconds, 2)} s)" if seconds >= WORTH_SAYING else "")

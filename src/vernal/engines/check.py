@@ -89,7 +89,7 @@ def named_formula(task: Task, name: str) -> Formula:
         return task.properties[name]
     if name == IN_RANGE:
         return in_range(task)
-    raise NameUnknown(f"the task has no property {name!r}{nearest(name, [*task.properties, IN_RANGE])}")
+    raise NameUnknown(f"the task has no property {name!r}{task.left_out}{nearest(name, [*task.properties, IN_RANGE])}")
 
 
 def in_range(task: Task) -> Formula:
@@ -333,7 +333,7 @@ def keeping(
 def _chosen(task: Task, names: str | Sequence[str] | None) -> Mapping[str, Formula]:
     if names is None:
         if not task.properties:
-            raise InputError("the task has no properties; name a formula to check")
+            raise task.without_properties()
         return task.properties
     listed = [names] if isinstance(names, str) else names
     return {name: named_formula(task, name) for name in listed}

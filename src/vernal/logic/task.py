@@ -73,6 +73,7 @@ class Task(Portable):
     labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
     applicable: Mapping[str, Expr] = field(default_factory=dict)  # where each action that a policy chooses can be done
 
+    left_out: str = ""  # properties of the file that are none here, and why
     settings: AbstractionSettings = UNSAID  # how a flow is abstracted, where the task says it
     times: Mapping[str | None, Time] = field(default_factory=dict)  # of properties (of formulas without a name: None)
 
@@ -92,6 +93,11 @@ class Task(Portable):
         if time not in known:
             raise InputError(f"{self.name} counts {' or '.join(known)}, not {time}")
         return replace(self, times={**self.times, None: Time(time)})
+
+    def without_properties(self) -> InputError:
+        """What is wrong where a property is asked for, and there is none."""
+        how = 'name a formula, --spec "G[0,10] x <= 1" for example'
+        return InputError(f"the task has no properties{self.left_out}; {how}")
 
     @property
     def system(self) -> System:

@@ -3,9 +3,9 @@
     python -m vernal.plugins.task_files --timeout 30 models/*.toml
     python -m vernal.plugins.task_files --read models/*.toml        only whether they can be read
 
-The exit code is that of the worst file: 2 where one cannot be read, else 10, 5 or 0. Files that are not task files of
-Vernal (no `vernal = 1`) are passed over, so that a hook may be given every TOML file. On GitHub (`--github`) every
-file that is not fine is an annotation, and verdicts are a table in the summary of the job.
+The exit code is that of the worst file: 2 where one cannot be read or none is named, else 10, 5 or 0. Files that are
+not task files of Vernal (no `vernal = 1`) are passed over, so that a hook may be given every TOML file. On GitHub
+(`--github`) every file that is not fine is an annotation, and verdicts are a table in the summary of the job.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Look at every file, say what is found, and return the exit code."""
     options = _options(arguments)
     files = [file for file in options.files if is_task(file)]
+    if not options.files:
+        return _nothing("no file is named, or none matches", options)
+    if not files:
+        _nothing(f"none of {len(options.files)} files is a task (`vernal = 1`)", options)
     looked = []
     for file in files:
         looked.append(look(file, read_only=options.read, timeout=options.timeout))
@@ -69,6 +73,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--allow-unknown", action="store_true", help="end with 0 where nothing is worse than unknown")
     parser.add_argument("--github", action="store_true", help="annotations and a summary, as GitHub reads them")
     return parser.parse_args(arguments)
+
+
+def _nothing(why: str, options: argparse.Namespace) -> int:
+    """Say that nothing is checked, so that nobody takes silence for a verdict."""
+    print(f"nothing is checked: {why}", file=sys.stderr)
+    if options.github:
+        print(f"::warning::Vernal checked nothing: {_escaped(why)}")
+    return exits.BAD_INPUT
 
 
 def is_task(file: str) -> bool:

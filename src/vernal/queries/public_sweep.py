@@ -96,7 +96,7 @@ def _questions(task: Task, formula: str | Formula | None, names: str | Sequence[
         return [question_of(task, asked)]
     listed = list(task.properties) if names is None else [names] if isinstance(names, str) else names
     if not listed:
-        raise InputError("the task has no properties; name a formula to check")
+        raise task.without_properties()
     return [question_of(task, named_formula(task, name), name) for name in listed]
 
 

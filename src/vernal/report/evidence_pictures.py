@@ -37,14 +37,14 @@ class EvidencePicture:
     """The pictures of one kind of evidence."""
 
     in_report: Callable[[Result, Formula], Sequence[Picture]]
-    to_file: Callable[[Any, TraceSubject, Canvas], Any]
+    to_file: Callable[[Any, TraceSubject | Result, Canvas], Any]
 
 
 def _of_trace(result: Result, formula: Formula) -> list[Picture]:
     return [lambda _: trace_svg(result.trace, formula)]
 
 
-def _plot_trace(trace: Trace, subject: TraceSubject, canvas: Canvas) -> Any:
+def _plot_trace(trace: Trace, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     return plot_trace(replace(trace, about=subject), canvas.file, None, of=canvas.of, plane=canvas.plane)
 
 
@@ -53,11 +53,11 @@ def _of_invariant(result: Result, formula: Formula) -> list[Picture]:
     return [lambda _: invariant_svg(invariant)] if is_drawable(invariant) else []
 
 
-def _plot_invariant(invariant: Invariant, subject: TraceSubject, canvas: Canvas) -> Any:
+def _plot_invariant(invariant: Invariant, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     return plot_invariant(invariant, canvas.file, _two(canvas.of))
 
 
-def _plot_flowpipe(pipe: Flowpipe, subject: TraceSubject, canvas: Canvas) -> Any:
+def _plot_flowpipe(pipe: Flowpipe, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     about = Result(str(subject.formula), HOLDS, "replay", evidence=pipe, task=subject.task)
     return plot_flowpipe(replace(pipe, about=about), canvas.file, of=_two(canvas.of))
 
@@ -93,6 +93,6 @@ PICTURES: Mapping[EvidenceKind, EvidencePicture] = {
 }
 
 
-def plot_evidence(evidence: Evidence, subject: TraceSubject, canvas: Canvas) -> None:
-    """Draw evidence that was checked again."""
+def plot_evidence(evidence: Evidence, subject: TraceSubject | Result, canvas: Canvas) -> None:
+    """Draw evidence, of a result (which knows where it fails) or checked again."""
     PICTURES[evidence.kind].to_file(evidence, subject, canvas)

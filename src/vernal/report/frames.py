@@ -11,7 +11,8 @@ from vernal.report.markup import escape
 from vernal.report.tables import Column
 
 VERDICT_COLOURS = {"holds": "#1a7f37", "violated": "#c3272b", "unknown": "#9a6700"}  # on white and on dark pages
-CELL = 'style="text-align: left; padding: 0.15em 0.8em"'
+CELL, WRAPPED = (f'style="text-align: left; padding: 0.15em 0.8em{more}"' for more in ("; white-space: nowrap", ""))
+MAX_UNWRAPPED = 16  # characters of a cell that stay on one line: numbers and times, above all
 
 
 def html_table(columns: Sequence[Column]) -> str:
@@ -20,8 +21,12 @@ def html_table(columns: Sequence[Column]) -> str:
         return ""
     top = "".join(f"<th {CELL}>{escape(column.title)}</th>" for column in columns)
     rows = zip(*(column.cells for column in columns), strict=True)
-    body = "".join("<tr>" + "".join(f"<td {CELL}>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(text: str) -> str:
+    return f"<td {CELL if len(text) <= MAX_UNWRAPPED else WRAPPED}>{escape(text)}</td>"
 
 
 def coloured(verdict: Verdict) -> str:

@@ -157,7 +157,7 @@ def _shorter(result: Result, formula: Formula) -> Iterator[NextStep]:
         case Always(bound=Bound(lower=lower, upper=upper)) if upper is not None and upper > lower:
             proven = Fraction(max(result.proven_steps or 0, result.proven_time or 0))
             last = proven + (upper - proven) / 2
-            last = last if timed else Fraction(ceil(last))
+            last = Fraction(f"{float(last):.2g}") if timed else Fraction(ceil(last))  # nobody types more digits
             if max(lower, proven) < last < upper:
                 yield NextStep({"spec": str(replace(formula, bound=Bound(lower, last)))}, "a shorter time")
 

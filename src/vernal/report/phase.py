@@ -121,12 +121,12 @@ def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
     axes.set(xlim=window[0], ylim=window[1])
     if portrait.automaton is not None and len(flow.state) == 2:
         _draw_regions(axes, portrait.automaton)
-    _draw_flow(axes, flow, plane)
+    _draw_flow(axes, flow, plane, window)
     for conditions, tone, hatch in ((portrait.asked.goal, GOAL, BACKWARD), (portrait.asked.bad, LIMIT, FORWARD)):
         for condition in conditions:
             for part in disjuncts(condition):
                 if {flow.vars[place] for place in plane.places} & set(order([part])):  # else the plane tells nothing
-                    cells = shadow_cells(flow, part, plane, FINEST, window if loop_of(flow) else None)
+                    cells = shadow_cells(flow, part, plane, FINEST, window)
                     shade(axes, cells, tone, hatch)
     if portrait.pipe is not None:
         _draw_pipe(axes, portrait, portrait.pipe, plane)
@@ -141,6 +141,8 @@ def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
 
 def _window(portrait: Portrait, plane: PhasePlane) -> PlaneWindow:
     """What is seen of a plane: all of the region, or of a loop that samples, where there is something to see."""
+    if portrait.seen is not None:
+        return portrait.seen
     lower, upper = region_of(portrait.flow)
     seen = drawn_range if loop_of(portrait.flow) is not None else lambda portrait, place: None
     across, up = (seen(portrait, place) or (float(lower[place]), float(upper[place])) for place in plane.places)
@@ -157,11 +159,12 @@ def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
     axes.add_collection(PolyCollection(polygons, facecolors="none", edgecolors=EDGE, linewidths=0.5, zorder=0.5))
 
 
-def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
+def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane, window: PlaneWindow) -> None:
     """Stream lines, disturbances halfway; of more than two variables, in the slice through the initial states."""
     if not flow.vector_field or loop_of(flow) is not None:  # an automaton has many fields, and so has a loop
         return
     lower, upper = region_of(flow)
+    lower[plane.places], upper[plane.places] = zip(*window, strict=True)
     middle = np.array([[sum(map(float, flow.init.starts[one.name].ends)) / 2 for one in flow.state]])
     others = [place for place in range(len(lower)) if place not in plane.places]
     grid = grid_at(lower, upper, plane, COARSE, middle[:, others])

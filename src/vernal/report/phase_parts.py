@@ -13,7 +13,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
 from vernal.report.figures import GOAL, INK, LIMIT, RUN, drawable
-from vernal.report.phase_sets import NOTHING_ASKED, AskedSets
+from vernal.report.phase_sets import NOTHING_ASKED, AskedSets, PlaneWindow
 from vernal.report.values import number
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Portrait:
     trajectories: Sequence[DrawnTrajectory] = ()
     asked: AskedSets = NOTHING_ASKED
     violating: DrawnTrajectory | None = None
+    seen: PlaneWindow | None = None  # what is drawn of the plane, where that is chosen
 
     @property
     def until(self) -> float:

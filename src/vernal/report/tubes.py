@@ -134,20 +134,17 @@ def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) ->
     """The phase portrait of a flow with its flowpipe, and what its properties ask of it."""
     flow, network = sets.task.model, timed.abstraction
     asked = [asked_sets_of(flow, formula) for formula in sets.task.properties.values()]
+    places = [flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)]
+    across, up = (_window(pipe, flow, place) for place in places)
     portrait = Portrait(
         flow,
         flow.motion.automaton if network is None else network.automaton,
         pipe,
         simulated_trajectories(flow, timed.until, runs),
         joined_asked(asked),
+        seen=(across, up) if loop_of(flow) is None else None,
     )
-    figure = phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
-    if loop_of(flow) is not None:
-        return figure
-    places = [flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)]
-    (left, right), (bottom, top) = (_window(pipe, flow, place) for place in places)
-    figure.axes[0].set(xlim=(left, right), ylim=(bottom, top))
-    return figure
+    return phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
 
 
 def _window(pipe: Flowpipe, flow: Model, place: int) -> tuple[float, float]:

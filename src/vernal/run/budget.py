@@ -95,8 +95,9 @@ class Budget:
     def given(self) -> str:
         """The time there was, in words."""
         if self.share is None:
-            return f"{self.timeout:.3g} s"
-        return "what was left" if self.share < NO_SECONDS else f"its share of {self.share:.2g} s"
+            assert self.timeout is not None, "what is without a limit does not run out of time"
+            return f"{rounded(self.timeout, 3)} s"
+        return "what was left" if self.share < NO_SECONDS else f"its share of {rounded(self.share, 2)} s"
 
     def ran_out(self) -> str:
         """Account for a time that ran out, here or in what was asked with it; the reason to say."""
@@ -123,6 +124,11 @@ def refuse_limits(limits: Mapping[str, float | None], workers: int, seed: int, p
         raise InputError(f"{prefix}workers has to be a whole number above 0, not {_shown(workers)}")
     if not (_is_number(seed, Integral) and seed >= 0):
         raise InputError(f"{prefix}seed has to be a whole number, 0 or more, not {_shown(seed)}")
+
+
+def rounded(seconds: float, digits: int) -> str:
+    """So many digits, all of a whole number: never 1e+02."""
+    return f"{seconds:.0f}" if seconds >= 10 ** (digits - 1) else f"{seconds:.{digits}g}"
 
 
 def _is_number(value: object, kind: type = Real) -> bool:

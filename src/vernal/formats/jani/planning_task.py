@@ -19,7 +19,7 @@ from vernal.formats.jani.declarations import setting, whole_range
 from vernal.formats.jani.dynamics import EDGE, STUCK, applicable, inside_ranges, planning_system
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
-from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
+from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick, safety_entries, skipped
 from vernal.formats.jani.state_lists import StateList
 from vernal.formats.task.blueprint import Override
 from vernal.interpret.discrete.initial_states import narrowed
@@ -42,6 +42,7 @@ from vernal.model.tick import Tick, idle
 NOT_STUCK = "not_stuck"
 APPLICABLE = "applicable"
 SAFE = "safe"  # the name of a property that is written as two conditions
+NONE = SafetyProperty("", None, FALSE)  # of a model that says none: from its own initial states, whatever is asked
 
 
 def load_jani(
@@ -101,6 +102,7 @@ class PlanningBlueprint:
             proviso=_proviso(moves.leaving),
             counts={"outcomes": len(moves.outcomes), "dropped_out_of_range": moves.leaving},
             labels={EDGE: tuple(outcome.label for outcome in moves.outcomes)},
+            left_out="" if asked.name else skipped(self.entry),
             applicable={} if interface is None or filtered else applicable(moves.outcomes, interface),
         )
 
@@ -122,6 +124,8 @@ class PlanningBlueprint:
         """The PA property that is asked for, or the one that --start and --unsafe make."""
         start, unsafe, which = (self.options.get(name) for name in ("start", "unsafe", "property"))
         if start is None and unsafe is None:
+            if which is None and not safety_entries(self.entry):
+                return NONE
             return _named(model, which or "")
         if which is not None:
             raise InputError("a PA property, or --start and --unsafe, not both: leave out one of them")
@@ -165,7 +169,7 @@ def _named(model: PlanningModel, which: str) -> SafetyProperty:
 def _properties(system: System, asked: SafetyProperty) -> dict[str, Formula]:
     unsafe = asked.unsafe
     safe = as_formula(unsafe.args[0]) if isinstance(unsafe, e.Not) else Not(as_formula(unsafe))
-    found: dict[str, Formula] = {asked.name: Always(safe)}
+    found: dict[str, Formula] = {asked.name: Always(safe)} if asked.name else {}
     for name, body in system.lets.items():
         if name.startswith(STUCK):
             found[NOT_STUCK] = Always(Not(Atom(build.var(name, body.sort, body.shape, Role.LET))))

@@ -119,7 +119,7 @@ def _kind(entry: JsonEntry) -> object:
     return expression.value.get("op") if expression is not None and isinstance(expression.value, dict) else None
 
 
-def _skipped(whole: JsonEntry) -> str:
+def skipped(whole: JsonEntry) -> str:
     """The properties about chances and expected values, which are left out."""
     left_out = [entry.text("name") for entry in whole.items("properties") if _is_quantitative(entry.value)]
     return f" ({', '.join(left_out)}: about probabilities or expected values, which there are not)" if left_out else ""
@@ -137,7 +137,7 @@ def pick(whole: JsonEntry, which: str) -> JsonEntry:
     found = safety_entries(whole)
     names = [entry.text("name") for entry in found]
     if not found:
-        none = f"there is no PA property in this file{_skipped(whole)}"
+        none = f"there is no PA property in this file{skipped(whole)}"
         whole.refuse(f"{none}; give --start and --unsafe, or --property FILE#NUMBER")
     if not which and len(found) > 1:
         listed = ", ".join(f"#{number} {name}" for number, name in enumerate(names))
