@@ -67,7 +67,7 @@ def _of_recurrence(result: Result, formula: Formula) -> list[Picture]:
     return [lambda _: recurrence_svg(found)] if isinstance(found, RecurrentSet) and len(found.variables) > 1 else []
 
 
-def _plot_recurrence(found: RecurrentSet, subject: TraceSubject, canvas: Canvas) -> Any:
+def _plot_recurrence(found: RecurrentSet, subject: TraceSubject | Result, canvas: Canvas) -> Any:
     return plot_recurrence(found, canvas.file, of=_two(canvas.of))
 
 
