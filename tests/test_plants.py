@@ -16,6 +16,7 @@ from tests.sampled_loops import LOOPS, Dop853, simulated
 from tests.wild_samplers import HORIZON, TICK
 from vernal.engines.check import question_of
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.simulate.timed_targets import TimedTarget
 from vernal.simulate.trajectories import simulate_flow
 
 
@@ -31,6 +32,17 @@ def test_problems_are_read(problem: Problem) -> None:
 def test_every_file_is_a_problem_and_every_network_has_a_lesson() -> None:
     assert {path.stem for path in HERE.glob("*.toml")} == {problem.name for problem in PROBLEMS} == set(LESSONS)
     assert {path.stem for path in HERE.glob("*.onnx")} == set(LESSONS)
+
+
+@pytest.mark.parametrize("name", sorted({problem.name for problem in PROBLEMS}))
+def test_simulated_paths_keep_what_holds_and_some_break_what_fails(name: str) -> None:
+    for problem in (one for one in PROBLEMS if one.name == name):
+        task = problem.task()
+        question = question_of(task, task.properties[problem.claim], problem.claim)
+        target = TimedTarget(question)
+        last = question.claim.last_time
+        runs = simulate_flow(question.model, 50, last, np.random.default_rng(0), corners=True)
+        assert (float(target.margins(runs).min()) > 0) is problem.is_true
 
 
 def test_the_double_pendulum_is_proven_in_one_piece() -> None:

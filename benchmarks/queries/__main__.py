@@ -27,7 +27,7 @@ from benchmarks.queries.race import Run, in_turn, run
 from benchmarks.queries.table import complaints, disputed, ratios, summary, wrong
 from benchmarks.queries.tools import PEERS, Tool, find_tools
 
-SUITES = ("acas", "turn", "surface", "swarm", "keep", "formulas")
+SUITES = ("acas", "turn", "surface", "swarm", "formulas")
 
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
