@@ -221,7 +221,7 @@ def test_what_a_flow_says_in_words(jet: Path, vernal: Command) -> None:
         (("check", "--engine", "milp", "--encoding", "compositional"), "'milp' is for systems"),
         (("check", "--depth", "3"), "'auto' has no option 'depth' for flows"),
         (("check", "--policy", "p.onnx"), "only for planning models"),
-        (("check", "--spec", "G (x > 0)"), "G needs a last time"),
+        (("check", "--spec", "F (x > 0)"), "F needs a last time"),
         (("check", "--spec", "G[0,1] EX (x > 0)"), "EX counts steps"),
         (("check", "--spec", "G[0,1] (log(x) > 0)"), "undefined in the region"),
         (("check", "--set", "T=0"), "horizon is zero"),

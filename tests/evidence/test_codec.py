@@ -32,6 +32,7 @@ SHOWN = [
     ("tree", COIN, "EF (x > 5)", "explicit"),
     ("invariant", COIN, "G (x <= 8)", "invariants"),
     ("flowpipe", DECAY, "G[0,2] (x <= 1.5)", "flowpipe"),
+    ("recurrence", DECAY, "G (x <= 1.5)", "flowpipe"),
     ("trace", DECAY, "G[0,2] (x >= 0.5)", "falsify"),
 ]
 

@@ -89,7 +89,7 @@ REDUCTIONS: tuple[Reduction, ...] = (
     PromptClaims((1, 3)),
     SingleStarts(8),
 )
-OF_FLOWS = {"LearnedModes", "RegionFirst"}  # whose trajectories tests/engines/flow compares
+OF_FLOWS = {"KeptFaces", "LearnedModes", "RegionFirst"}  # whose trajectories tests/engines/flow compares
 KINDS = ((Quantifier.ALL,), (Quantifier.SOME,), tuple(Quantifier), (None,))
 LONGEST = 3
 

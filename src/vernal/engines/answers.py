@@ -155,6 +155,8 @@ def _period_notes(question: Question) -> list[str]:
 
 def reach(claim: Claim, proof: Proof) -> Reach:
     """How far a proof of the claim reaches."""
+    if claim.is_endless or (claim.time is Time.SAMPLES and claim.horizon is None):
+        return ForAllTime(proof.stays_inside)
     if claim.time is Time.SECONDS:
         pipe = proof.evidence
         inside = min(Fraction(pipe.inside_until), claim.last_time) if isinstance(pipe, Flowpipe) else None

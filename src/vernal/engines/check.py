@@ -42,6 +42,7 @@ from vernal.logic.times import Time, last_time
 from vernal.model.clock import clock_name
 from vernal.model.system import Model
 from vernal.reduce.deployed import CALLED, Deployed
+from vernal.reduce.kept_faces import KeptFaces
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
@@ -186,7 +187,7 @@ def stated(task: Task, result: Result) -> Result:
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
-    engine = Chain((RegionFirst(),), engine) if question.time is Time.SECONDS else engine
+    engine = Chain((RegionFirst(), KeptFaces()), engine) if question.time is Time.SECONDS else engine
     with using(device_for(budget.device, question)):
         known = within(engine, question, budget)
         known = with_sets(question, known, certifying(), budget) if budget.keeps_sets else known

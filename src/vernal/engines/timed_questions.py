@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vernal.errors import InputError, TypeClash
+from vernal.errors import InputError, TypeClash, UnsupportedFormula
 from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.times import Time, refuse_untimed
+from vernal.logic.times import NO_END, Time, refuse_untimed
 from vernal.model.clock import clocked, refuse_late
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
@@ -27,6 +27,8 @@ def refuse_unasked(question: Question) -> None:
     flow, formula = question.model, question.formula
     if question.time is Time.SECONDS:
         refuse_untimed(formula)
+    if question.claim.is_endless and flow.motion.automaton is not None:
+        raise UnsupportedFormula(NO_END.format("G", "G[0, 1.5] p"))
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     refuse_flow(flow)
     refuse_late(flow, question.claim.last_time if question.time is Time.SECONDS else None)

@@ -19,16 +19,20 @@ from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
 from vernal.evidence.recheck_paths import path_words, recheck_trace, recheck_tree, verified
+from vernal.evidence.recurrent_set import RecurrentSet
+from vernal.evidence.recurrent_set_file import recurrence_json, recurrence_of, recurrence_words
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
 from vernal.interpret.sampled.held_questions import about, flow_of
-from vernal.logic.claim import Claim
+from vernal.logic.claim import Claim, always
 from vernal.logic.times import Time
+from vernal.logic.times import is_timed as is_temporal
+from vernal.model.hooks import hook
 from vernal.model.system import Model, System
 
 E = TypeVar("E", bound=Evidence)
 EvidenceFields = Mapping[str, Any]  # of a file or a record, by their names
-PAYLOADS = ("trace", "invariant", "flowpipe")  # the fields that hold what is shown
+PAYLOADS = ("trace", "invariant", "flowpipe", "recurrence")  # the fields that hold what is shown
 OF_FLOWS = "the evidence about a flow is a trajectory that breaks the formula, or a flowpipe"
 OF_STEPS = "a flowpipe is evidence about a flow"
 
@@ -126,6 +130,30 @@ def _pipe_words(pipe: Flowpipe) -> str:
     return pipe_words(pipe)
 
 
+def _recurrence_fields(found: RecurrentSet, model: Model) -> dict[str, Any]:
+    return {"recurrence": recurrence_json(found)}
+
+
+def _recurrence(fields: EvidenceFields, model: Model) -> RecurrentSet:
+    if model.motion.time is not Time.SECONDS:
+        raise Rejected("a recurrent set is evidence about a flow")
+    return recurrence_of(fields["recurrence"])
+
+
+def _recheck_recurrence(found: RecurrentSet, said: Assertion) -> Recheck:
+    question = replace(about(flow_of(said.task.model), said.formula), counts=said.time)
+    kept = always(question.claim.linear)
+    if kept is None or is_temporal(kept.arg):
+        raise Rejected("a recurrent set shows what is true for all time")
+    problem = hook("recurrence_problem")(question.model, kept, found)
+    if problem is not None:
+        return Recheck(Judgement.UNDECIDED, f"{recurrence_words(found)}: {problem}", found)
+    told = (
+        "all paths were followed there, and from there until they are back, and the formula is true on what was found"
+    )
+    return Recheck(Judgement.ACCEPTED, f"{recurrence_words(found)}; {told}", found)
+
+
 # The table ------------------------------------------------------------------------------------------------------------
 
 _BOTH = (HOLDS, VIOLATED)
@@ -151,12 +179,17 @@ _INVARIANT = Codec(
 )
 _FLOWPIPE = Codec("flowpipe", (HOLDS,), ("flowpipe",), _flowpipe_fields, _flowpipe, _recheck_flowpipe, _pipe_words)
 
+_RECURRENCE = Codec(
+    "recurrence", (HOLDS,), ("recurrence",), _recurrence_fields, _recurrence, _recheck_recurrence, recurrence_words
+)
+
 CODECS: Mapping[EvidenceKind, Codec[Any]] = {
     "trace": _PATH,
     "lasso": _PATH,
     "tree": _TREE,
     "invariant": _INVARIANT,
     "flowpipe": _FLOWPIPE,
+    "recurrence": _RECURRENCE,
 }
 
 

@@ -68,60 +68,61 @@ def flowpipe_of(document: Any, flow: Model) -> Flowpipe:
     names = tuple(variable.name for variable in flow.state)
     if fields["variables"] != list(names):
         raise FormatError(f"flowpipe: its variables are not those of the flow, {', '.join(names)}")
-    directions = _matrix(fields["directions"], len(names), MAX_DIRECTIONS, "directions")
+    directions = _matrix(fields["directions"], len(names), MAX_DIRECTIONS, "flowpipe, directions")
     if not np.array_equal(directions[: len(names)], np.eye(len(names))):
         raise FormatError("flowpipe, directions: the first ones are the axes")
     starts = [
-        _box(one, len(names), f"starts[{i}]") for i, one in enumerate(_list(fields["starts"], MAX_STARTS, "starts"))
+        _box(one, len(names), f"flowpipe, starts[{i}]")
+        for i, one in enumerate(listed(fields["starts"], MAX_STARTS, "flowpipe, starts"))
     ]
-    listed = _list(fields["segments"], MAX_SEGMENTS, "segments")
-    rows = [_segment(one, len(directions), f"segments[{i}]") for i, one in enumerate(listed)]
+    segments = listed(fields["segments"], MAX_SEGMENTS, "flowpipe, segments")
+    rows = [_segment(one, len(directions), f"flowpipe, segments[{i}]") for i, one in enumerate(segments)]
     times, lower, upper = (np.array([row[k] for row in rows]).reshape(len(rows), -1) for k in range(3))
     locations = np.array([row[3] for row in rows], dtype=np.int64).reshape(-1, 1)
     sets = labelled(Template(directions), lower, upper, locations[:, : int((locations >= 0).any())])
-    inside, until = (_time(fields[key], key) for key in ("inside_until", "until"))
+    inside, until = (_time(fields[key], f"flowpipe, {key}") for key in ("inside_until", "until"))
     boxes = np.array(starts).reshape(len(starts), 2, len(names))
     return Flowpipe(names, sets, times.reshape(-1, 2), inside, until, boxes)
 
 
 def _segment(document: Any, size: int, where: str) -> tuple[list[float], list[float], list[float], int]:
-    fields = exact_object(document, SEGMENT_KEYS, f"flowpipe, {where}")
+    fields = exact_object(document, SEGMENT_KEYS, where)
     times = _row(fields["times"], 2, f"{where}, times")
     if not 0 <= times[0] <= times[1]:
-        raise FormatError(f"flowpipe, {where}: a span of time ascends from 0 or later")
+        raise FormatError(f"{where}: a span of time ascends from 0 or later")
     location = fields["location"]
     if location is not None and (type(location) is not int or not 0 <= location < 2**31):
-        raise FormatError(f"flowpipe, {where}: a location is a number from 0 on, or null")
-    return times, *_ends(fields, size, where), -1 if location is None else location
+        raise FormatError(f"{where}: a location is a number from 0 on, or null")
+    return times, *ordered_ends(fields, size, where), -1 if location is None else location
 
 
 def _box(document: Any, size: int, where: str) -> tuple[list[float], list[float]]:
-    return _ends(exact_object(document, ("lower", "upper"), f"flowpipe, {where}"), size, where)
+    return ordered_ends(exact_object(document, ("lower", "upper"), where), size, where)
 
 
-def _ends(fields: dict[str, Any], size: int, where: str) -> tuple[list[float], list[float]]:
+def ordered_ends(fields: dict[str, Any], size: int, where: str) -> tuple[list[float], list[float]]:
     lower, upper = (_row(fields[end], size, f"{where}, {end}") for end in ("lower", "upper"))
     if any(low > high for low, high in zip(lower, upper, strict=True)):
-        raise FormatError(f"flowpipe, {where}: a lower end is above the upper end")
+        raise FormatError(f"{where}: a lower end is above the upper end")
     return lower, upper
 
 
 def _matrix(document: Any, size: int, most: int, where: str) -> Floats:
-    rows = [_row(row, size, f"{where}[{i}]") for i, row in enumerate(_list(document, most, where))]
+    rows = [_row(row, size, f"{where}[{i}]") for i, row in enumerate(listed(document, most, where))]
     return np.array(rows).reshape(len(rows), size)
 
 
 def _row(document: Any, size: int, where: str) -> list[float]:
-    items = _list(document, size, where)
+    items = listed(document, size, where)
     if len(items) != size:
-        raise FormatError(f"flowpipe, {where}: expected {size} numbers, not {len(items)}")
+        raise FormatError(f"{where}: expected {size} numbers, not {len(items)}")
     return [_number(item, where) for item in items]
 
 
 def _time(item: Any, where: str) -> float:
     value = _number(item, where)
     if value < 0:
-        raise FormatError(f"flowpipe, {where}: a time is not before 0")
+        raise FormatError(f"{where}: a time is not before 0")
     return value
 
 
@@ -131,12 +132,12 @@ def _number(item: Any, where: str) -> float:
         return item
     if type(item) is int and abs(item) <= 2**53:
         return float(item)
-    raise FormatError(f"flowpipe, {where}: expected a finite number")
+    raise FormatError(f"{where}: expected a finite number")
 
 
-def _list(document: Any, most: int, where: str) -> list[Any]:
+def listed(document: Any, most: int, where: str) -> list[Any]:
     if not isinstance(document, list):
-        raise FormatError(f"flowpipe, {where}: expected a list, not {type(document).__name__}")
+        raise FormatError(f"{where}: expected a list, not {type(document).__name__}")
     if len(document) > most:
-        raise FormatError(f"flowpipe, {where}: more than {most:,} entries")
+        raise FormatError(f"{where}: more than {most:,} entries")
     return document

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
+from vernal.evidence.recurrent_set import RecurrentSet
 from vernal.evidence.trace import Trace
 
-EvidenceKind = Literal["trace", "lasso", "tree", "invariant", "flowpipe"]
+EvidenceKind = Literal["trace", "lasso", "tree", "invariant", "flowpipe", "recurrence"]
 
 
 @dataclass(frozen=True)
@@ -30,4 +31,4 @@ class Tree:
         return "tree"
 
 
-Evidence = Trace | Tree | Invariant | Flowpipe
+Evidence = Trace | Tree | Invariant | Flowpipe | RecurrentSet

@@ -25,8 +25,10 @@ class UpToStep:
 class ForAllTime:
     """The claim has no last step, and is decided for all of them."""
 
+    inside: bool = True  # in continuous time, whether all paths provably stay inside the region
+
     def __str__(self) -> str:
-        return "for all time"
+        return "for all time" if self.inside else "for all time, of trajectories inside the region"
 
 
 @dataclass(frozen=True, slots=True)

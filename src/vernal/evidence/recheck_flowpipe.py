@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import islice, product
 
 import numpy as np
 from flint import arb
 
+from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.pipe_judge import PipeJudge
@@ -30,6 +32,7 @@ from vernal.interpret.flow.balls import BallArrays, points
 from vernal.interpret.flow.deviations import MAX_TURN, DeviationFollower, FollowedBox, rounded
 from vernal.interpret.flow.integration import horizon_on_grid
 from vernal.interpret.flow.picard import on_grid, region_of
+from vernal.interpret.geometry.box_cover import halves, uncovered
 from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import trailed
 from vernal.interpret.interval import evaluate
@@ -48,7 +51,6 @@ MAX_STEPS = 20_000  # of all boxes together
 MAX_TRAJECTORIES = 24  # that are looked for in recorded segments,
 INSTANTS = 16  # each at so many times
 MAX_ALTERNATIVES = 256  # combinations of initial values that are boxes of their own
-MAX_PIECES = 20_000  # into which the initial set is cut to compare it with recorded boxes
 
 
 NO_AUTOMATA = "flowpipes of hybrid automata are not followed again yet"
@@ -98,20 +100,14 @@ def _said(pipe: Flowpipe, compared: int, found: CheckedPipe) -> str:
 
 def _refuse_uncovered(flow: Model, pipe: Flowpipe, tick: Tick) -> None:
     """An error unless every initial state in the region is in one of the boxes that the pipe starts from."""
-    waiting = list(_initial_boxes(flow))
-    for _ in range(MAX_PIECES):
-        if not waiting:
-            return
-        tick()
-        lower, upper = waiting.pop()
-        inside = (pipe.starts[:, 0] <= lower).all(1) & (pipe.starts[:, 1] >= upper).all(1)
-        if inside.any() or not _may_start(flow, lower, upper):
-            continue
-        place = _cut_place(pipe.starts, lower, upper)
-        if place is None:
+    for lower, upper in _initial_boxes(flow):
+        try:
+            left = uncovered(lower, upper, pipe.starts, partial(_may_start, flow), tick)
+        except Stopped as stop:
+            tick()  # its own limits are those of whoever asks
+            raise CannotCheck(stop.reason) from None
+        if left is not None:
             raise NotAPipe("initial states are in none of the boxes that the flowpipe starts from")
-        waiting += _halves(lower, upper, *place)
-    raise CannotCheck(f"the initial set is cut into more than {MAX_PIECES:,} pieces by the boxes of the flowpipe")
 
 
 def _initial_boxes(flow: Model) -> Iterator[tuple[Floats, Floats]]:
@@ -130,22 +126,6 @@ def _may_start(flow: Model, lower: Floats, upper: Floats) -> bool:
     inputs: dict[Expr, Value] = {var: Range(lower[i : i + 1], upper[i : i + 1]) for i, var in enumerate(flow.vars)}
     values = evaluate([flow.resolve(condition) for condition in flow.initial.where], inputs)
     return all(bool(np.all(value.may)) for value in values if isinstance(value, Truth))
-
-
-def _cut_place(starts: Floats, lower: Floats, upper: Floats) -> tuple[int, float] | None:
-    """A side of a box that meets this one, strictly inside it: the axis, and where."""
-    for low, high in starts[((starts[:, 0] <= upper) & (starts[:, 1] >= lower)).all(1)]:
-        for axis in range(len(lower)):
-            for end in (low[axis], high[axis]):
-                if lower[axis] < end < upper[axis]:
-                    return axis, float(end)
-    return None
-
-
-def _halves(lower: Floats, upper: Floats, axis: int, place: float) -> list[tuple[Floats, Floats]]:
-    below, above = upper.copy(), lower.copy()
-    below[axis] = above[axis] = place
-    return [(lower, below), (above, upper)]
 
 
 # Some trajectories ----------------------------------------------------------------------------------------------------
@@ -278,7 +258,7 @@ class PipeCheck:
         region = region_of(self.flow)
         axis = int(np.argmax((upper - lower) / (region[1] - region[0])[0]))
         middle = float(0.5 * lower[axis] + 0.5 * upper[axis])
-        return _halves(lower, upper, axis, middle) if lower[axis] < upper[axis] else [(lower, upper)]
+        return halves(lower, upper, axis, middle) if lower[axis] < upper[axis] else [(lower, upper)]
 
 
 def cut_pipe(flow: Model, directions: Floats, found: FollowedBox) -> Flowpipe:

@@ -74,18 +74,20 @@ def result_of(data: Any, question: Question) -> Result:
 def _times(result: Result) -> dict[str, Any]:
     """What a result in continuous time has besides: when it is decided, and until when all are in the region."""
     inside = result.reach.inside if isinstance(result.reach, UntilTime | UpToSample) else None
+    if isinstance(result.reach, ForAllTime) and not result.reach.inside:
+        inside = False
     times = {"time": result.time, "inside": None if inside is None else str(inside)}
     return {key: value for key, value in times.items() if value is not None}
 
 
 def _reach(data: Any, question: Question) -> Reach:
-    if question.time is Time.SECONDS:
+    if question.time is Time.SECONDS and not question.claim.is_endless:
         inside = record_fields.text_or_none(data.get("inside"))
         return UntilTime(question.claim.last_time, None if inside is None else Fraction(inside))
     steps = record_fields.whole(data["steps"])
     if question.time is Time.SAMPLES and steps is not None:
         return UpToSample(steps, data.get("inside") == str(True))
-    return ForAllTime() if steps is None else UpToStep(steps)
+    return ForAllTime(data.get("inside") != str(False)) if steps is None else UpToStep(steps)
 
 
 def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:

@@ -21,7 +21,7 @@ from flint import arb
 
 from vernal.errors import UnsupportedFormula
 from vernal.evidence.loop_trajectory import LoopSolution, recorded_draws
-from vernal.evidence.trace import Trace, TraceStep, TraceValue, components
+from vernal.evidence.trace import Trace, TraceNumber, TraceStep, TraceValue, components
 from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
@@ -259,7 +259,7 @@ class Trajectory:
 
     def _fails(self, condition: Formula, bound: Bound) -> bool:
         """Whether the condition is false at a time of the bound, up to which no solution has left the region."""
-        lower, upper = bound.lower, min(_end(bound), self.inside_until)
+        lower, upper = bound.lower, self.inside_until if bound.upper is None else min(bound.upper, self.inside_until)
         times = {*self.times, *(piece.end for piece in self.pieces), lower, upper}
         return any(
             is_inside(states, self.flow.region) and self._holds(condition, states) is False
@@ -270,7 +270,10 @@ class Trajectory:
 
     def _everywhere(self, condition: Formula, bound: Bound) -> bool:
         """Whether the condition is true at all times of the bound at which a solution is in the region."""
-        last = _end(bound) if self.outside_from is None else min(_end(bound), self.outside_from)
+        ends = [end for end in (bound.upper, self.outside_from) if end is not None]
+        if not ends:
+            return False  # it goes on
+        last = min(ends)
         if last > self.until:
             return False
         if last == 0:
@@ -345,12 +348,18 @@ class Trajectory:
         return Trace(steps, system=loop_of(self.flow) or self.flow, times=times)
 
     def _step(self, index: int, time: Fraction) -> TraceStep:
-        state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time)[-1], strict=True)}
+        state = {var.name: _recorded(var, x) for var, x in zip(self.first, self.states(time)[-1], strict=True)}
         if self.walk is not None:
             return self.walk.position(state, time, last=time >= self.until)
         names = self.flow.step.names
         given = self.disturbances[index] if index < len(self.disturbances) and time < self.until else {}
         return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
+
+
+def _recorded(var: Var, x: Fraction | arb) -> TraceNumber:
+    """A value for a trace; of a variable that jumps only the number that it is, not a ball around it."""
+    whole = x.unique_fmpz() if var.sort != REAL and isinstance(x, arb) else None
+    return trace_number(x) if whole is None else Fraction(int(whole))
 
 
 def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
@@ -415,11 +424,6 @@ def closed(formula: Formula, flow: Model) -> Formula:
         return Atom(flow.resolve(node.expr)) if isinstance(node, Atom) else rebuild(node, args)
 
     return fold(formula, rule)
-
-
-def _end(bound: Bound) -> Fraction:
-    assert bound.upper is not None, "claims about all of continuous time are refused when they are read"
-    return bound.upper
 
 
 # Three truth values ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not,
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold, horizon, nnf, quantifiers, strip_quantifiers, universal
 from vernal.logic.progress import on_paths
-from vernal.logic.times import Time, last_time
+from vernal.logic.times import Time, is_endless, last_time
 from vernal.logic.vacuity import is_vacuous
 from vernal.model import build
 from vernal.model import expr as e
@@ -63,6 +63,11 @@ class Claim:
     def last_time(self) -> Fraction:
         """In continuous time, the last time that it speaks of."""
         return last_time([self.formula])
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it is claimed in seconds, for all time."""
+        return self.time is Time.SECONDS and is_endless(self.formula)
 
     @cached_property
     def normal(self) -> Formula:

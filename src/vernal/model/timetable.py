@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from heapq import merge
 from itertools import count, groupby
+from math import lcm
 
+from vernal.model.held_loop import loop_of
 from vernal.model.motion import common_period
 from vernal.model.system import Agent, Model
 
@@ -75,3 +77,13 @@ def _period(model: Model, agent: Agent) -> Fraction:
 def unit_of(model: Model) -> Fraction:
     """The longest time of which all times between instants are multiples; a second, where there are none."""
     return common_period([model.grid or Fraction(1), *(agent.delay for agent in model.agents if agent.delay)])
+
+
+def repeat_period(model: Model) -> Fraction | None:
+    """After which everything that instants do begins anew; None of a flow, which has no instants."""
+    loop = loop_of(model)
+    if loop is None or loop.grid is None:
+        return None
+    periods = [agent.every or loop.grid for agent in loop.agents]
+    periods += [loop.motion.every or loop.grid] if loop.motion.next else []
+    return loop.grid * lcm(*(int(period / loop.grid) for period in periods))

@@ -87,7 +87,7 @@ def _known(question: Question, asked: Sequence[tuple[Expr, int]], tick: Tick) ->
     ends = [lasting_ends(question.system, tick)]
     for _ in range(max(step for _, step in numeric)):
         ends.append(later_ends(question.system, ends[-1], tick))
-    found = {(atom, step): _truth(question.atoms[atom], ends[step]) for atom, step in numeric}
+    found = {(atom, step): truth_within(question.atoms[atom], ends[step]) for atom, step in numeric}
     return {place: truth for place, truth in found.items() if truth is not None}
 
 
@@ -116,7 +116,10 @@ def _compares_numbers(node: Expr) -> bool:
     return isinstance(node, e.Compare) and all(arg.sort.is_number and not arg.shape for arg in node.args)
 
 
-def _truth(node: Expr, ends: KnownEnds) -> bool | None:
+def truth_within(node: Expr, ends: KnownEnds) -> bool | None:
+    """The truth value of a comparison of numbers between these ends, where it has one."""
+    if not _compares_numbers(node):
+        return None
     assert isinstance(node, e.Compare)
     left, right = EndsProgram(node.args).reached(ends)
     match node.op:

@@ -11,6 +11,7 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, EvidenceKind
+from vernal.evidence.recurrent_set import RecurrentSet
 from vernal.evidence.result import HOLDS, Result
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
@@ -18,6 +19,7 @@ from vernal.report.drawing import Picture
 from vernal.report.flow_pictures import plot_flowpipe
 from vernal.report.invariants import invariant_svg, is_drawable, plot_invariant
 from vernal.report.plots import plot_trace, trace_svg
+from vernal.report.recurrent_sets import plot_recurrence, recurrence_svg
 from vernal.report.subject import TraceSubject
 
 
@@ -60,6 +62,15 @@ def _plot_flowpipe(pipe: Flowpipe, subject: TraceSubject | Result, canvas: Canva
     return plot_flowpipe(replace(pipe, about=about), canvas.file, of=_two(canvas.of))
 
 
+def _of_recurrence(result: Result, formula: Formula) -> list[Picture]:
+    found = result.evidence
+    return [lambda _: recurrence_svg(found)] if isinstance(found, RecurrentSet) and len(found.variables) > 1 else []
+
+
+def _plot_recurrence(found: RecurrentSet, subject: TraceSubject | Result, canvas: Canvas) -> Any:
+    return plot_recurrence(found, canvas.file, of=_two(canvas.of))
+
+
 def _two(names: Sequence[str] | None) -> tuple[str, str] | None:
     if names is None:
         return None
@@ -77,6 +88,7 @@ PICTURES: Mapping[EvidenceKind, EvidencePicture] = {
         lambda tree, subject, canvas: _plot_trace(tree.path, subject, canvas),
     ),
     "invariant": EvidencePicture(_of_invariant, _plot_invariant),
+    "recurrence": EvidencePicture(_of_recurrence, _plot_recurrence),
     "flowpipe": EvidencePicture(lambda result, formula: [], _plot_flowpipe),  # it is in the portrait of its flow
 }
 

@@ -49,7 +49,7 @@ def _kept_by_rates(flow: Model, reset: Mask) -> Mask:
         return kept
     lower, upper = lower - strip, upper + strip
     for _ in range(2 * n):
-        least, most = _bounds(flow, list(rates), lower, upper)
+        least, most = rate_bounds(flow, list(rates), lower, upper)
         found = np.concatenate([most <= 0, least >= 0])
         if not (found & ~kept).any():
             break
@@ -65,7 +65,7 @@ def _total_root(node: Expr) -> Expr | None:
     return None
 
 
-def _bounds(flow: Model, rates: list[Expr], lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+def rate_bounds(flow: Model, rates: list[Expr], lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Of all rates over a box, infinite where there is none."""
     inputs: dict[Expr, Value] = {v: set_of(v.sort, lower[i : i + 1], upper[i : i + 1]) for i, v in enumerate(flow.vars)}
     found = [value for value in evaluate(rates, inputs) if isinstance(value, Range)]

@@ -75,17 +75,18 @@ class Integrator:
 
     def _step(self, states: Floats, given: Mapping[Decision, Floats], step: float) -> tuple[Floats, float]:
         """One step of all, and the largest error in units of what is tolerated."""
-        rates = [self._rates(states, given)]
+        rates = [self.rates(states, given)]
         reached = states
         for weights in STAGES:
             moved = sum(weight * rate for weight, rate in zip(weights, rates, strict=True) if weight)
             reached = states + step * moved
-            rates.append(self._rates(reached, given))
+            rates.append(self.rates(reached, given))
         error = step * np.abs(sum(weight * rate for weight, rate in zip(ERRORS, rates, strict=True) if weight))
         relative = error / (TOLERANCE * (1 + np.abs(reached)))
         return reached, float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
 
-    def _rates(self, states: Floats, given: Mapping[Decision, Floats]) -> Floats:
+    def rates(self, states: Floats, given: Mapping[Decision, Floats]) -> Floats:
+        """The rates in states (batch, n), under disturbances of each."""
         inputs: dict[Expr, NDArray[np.generic]] = {
             var: typed(var, states[:, i]) for i, var in enumerate(self.flow.vars)
         }

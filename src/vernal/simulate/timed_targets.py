@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vernal.evidence.trajectory import closed
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.logic.claim import always
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or, Release, Temporal, Until
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms, fold, horizon, order
@@ -25,8 +26,12 @@ from vernal.model.system import Model
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied, typed
 from vernal.simulate.targets import path_margins
+from vernal.simulate.time_scale import time_scale
 from vernal.simulate.trajectories import column
 
+ENDLESS_SCALES = (
+    64  # times the time scale of a model, for which trajectories are followed where a claim has no last time
+)
 ROUNDING = 1e-12  # of sums of times
 
 
@@ -74,7 +79,7 @@ class TimedTarget:
     """The margin of a question's formula in seconds."""
 
     def __init__(self, question: Question) -> None:
-        self.formula = closed(question.claim.normal, question.model)
+        self.formula = closed(_with_end(question), question.model)
         self.known = AtomMargins(question.model, self.formula)
         self.timed = [node for node in order(self.formula) if isinstance(node, TIMED)]
         self.nested = not is_plain(self.formula)
@@ -151,6 +156,14 @@ class Failing:
     rows: Floats
     time: float
     last: float  # until when it is seen
+
+
+def _with_end(question: Question) -> Formula:
+    """The formula of a question; of one for all time what it says of a while, which refutes it, too."""
+    kept = always(question.claim.normal) if question.claim.is_endless else None
+    if kept is None:
+        return question.claim.normal
+    return replace(kept, bound=Bound(kept.bound.lower, kept.bound.lower + ENDLESS_SCALES * time_scale(question.model)))
 
 
 class SampledTarget:

@@ -35,10 +35,16 @@ def simulator_of(flow: Model, time: Fraction | float, more: Iterable[Fraction] =
 
 
 def simulate_flow(
-    flow: Model, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
+    flow: Model,
+    runs: int,
+    time: Fraction | float,
+    rng: np.random.Generator,
+    *,
+    corners: bool = False,
+    more: Iterable[Fraction] = (),
 ) -> Runs:
     """Random trajectories: uniform initial states and draws; centre and corners of the initial set if asked."""
-    simulator = simulator_of(flow, time)
+    simulator = simulator_of(flow, time, more)
     return simulator.run(random_plan(simulator.model, runs, simulator.columns, rng, corners=corners))
 
 

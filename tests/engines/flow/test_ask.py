@@ -114,7 +114,7 @@ def test_more_variables_than_practical(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("flow", "formula", "words"),
     [
-        (decay(), "G (x > 0)", "last time"),
+        (decay(), "F (x > 0)", "last time"),
         (decay(), "x > 0", "horizon is zero"),
         (decay(), "G[0,1] (sqrt(x - 1) > 0)", "undefined in the region"),
         (decay(rates=lambda s: {"x": vn.sqrt(s.x - 1)}), "G[0,1] (x > 0)", "undefined in the region"),

@@ -247,7 +247,7 @@ def test_configurations_that_cannot_be_read(config: str, said: str, tmp_path: Pa
         ({"init": {"x": [0, 3]}}, "within the region"),
         ({"init": {"x": [1, 0]}}, "within the region"),
         ({"init": {"x": [1]}}, "within the region"),
-        ({"properties": {"a": "G x <= 1"}}, "needs a last time"),
+        ({"properties": {"a": "F x <= 1"}}, "needs a last time"),
         ({"properties": {"a": "G[0,1] y <= 1"}}, "y"),
         ({"lower": [0.0, 0.0], "upper": [1.0, 1.0], "variables": ["x", "x"]}, "the same name"),
     ],

@@ -9,11 +9,11 @@ import numpy as np
 
 from tests.interpret.flow.models import flow_of, state
 from vernal.engines.flow.divisions import DividedPipes
-from vernal.engines.flow.rounds import BoxRounds
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Segments
 from vernal.model import build
 from vernal.sets.flow_starts import StartBoxes, cut_widest
+from vernal.sets.sampled.box_rounds import BoxRounds
 from vernal.sets.sampled.loop_space import Spoiling, spoils_nothing
 
 (X,) = state("x")

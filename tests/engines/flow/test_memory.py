@@ -12,7 +12,6 @@ import vernal as vn
 from tests.recurrent import recurrent_networks
 from tests.sampled_loops import LOOPS
 from vernal.cli.main import main
-from vernal.engines.flow import recurrence
 from vernal.evidence.evidence_file import fingerprint
 from vernal.evidence.judgement import Judgement
 from vernal.formats.onnx.writer import write_onnx
@@ -74,12 +73,6 @@ def test_a_memory_beyond_what_is_followed_is_no_end_of_a_path(formula: str) -> N
     system = remembering("sum", vn.interval(3 * 10**6, 4 * 10**6))
     verdicts = {vn.check(system, formula, engine=engine, timeout=5).verdict for engine in ("flowpipe", "falsify")}
     assert verdicts <= ({UNKNOWN, HOLDS} if formula.startswith("F") else {UNKNOWN, VIOLATED})
-
-
-def test_for_all_time_memory_is_no_part_of_the_box() -> None:
-    result = vn.check(remembering("squash"), "G x < 2", time="samples", engine="flowpipe", timeout=5)
-    assert result.verdict is UNKNOWN
-    assert result.reason == recurrence.MEMORY
 
 
 def test_a_memory_that_starts_beyond_what_is_followed_is_read() -> None:

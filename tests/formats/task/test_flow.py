@@ -233,7 +233,7 @@ WRONG = [
     Wrong(
         "two parts", '"[-0.6, -0.55]"', '"[-0.6, -0.55]"\nwhere = ["x <= 0.46 | y <= -0.59"]', "18:10", ("polyhedron",)
     ),
-    Wrong("no last time", "G[0, T] !", "G !", "24:9", ("G needs a last time", "G[0, 1.5]")),
+    Wrong("no last time", "G[0, T] !", "F !", "24:9", ("F needs a last time", "F[0, 1.5]")),
     Wrong("no time", "G[0, T] !", "G[0, 0] !", "24:9", ("horizon is zero",)),
     Wrong("a state", "G[0, T] !", "!", "24:9", ("horizon is zero",)),
     Wrong("steps", "G[0, T] !", "X[2] !", "24:9", ("counts steps",)),

@@ -118,7 +118,7 @@ WRONG = [
     Wrong("a jump of nothing", 'n = "n + 1"', 'm = "n + 1"', "19:1", ("no state variable 'm'",)),
     Wrong("steps", '"samples"', '"steps"', "30:48", ("seconds or samples",)),
     Wrong("a fraction of a sample", "G[0, 4] (n", "G[0, 0.5] (n", "30:27", ("fractional",)),
-    Wrong("for ever", "G[0, 1] (x", "G (x", "29:8", ("last time",)),
+    Wrong("for ever", "G[0, 1] (x", "F (x", "29:8", ("needs a last time",)),
 ]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vernal.engines.chain import Chain
-from vernal.engines.flow.modes import ModePipes
+from vernal.engines.flow.modes import NO_END, ModePipes
 from vernal.engines.options import AbstractionOptions
 from vernal.engines.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.refusals import in_seconds
@@ -51,6 +51,8 @@ class NeuralEngine:
             return f"{few}, and this flow has {count}; try --engine flowpipe"
         if clock_of(question.model) is not None:
             return NO_CLOCK
+        if question.claim.is_endless and in_seconds(question) is None:
+            return NO_END
         return in_seconds(question) or (NO_LOOPS if question.model.grid is not None else None)
 
     def attempt(self, question: Question, budget: Budget) -> Known:

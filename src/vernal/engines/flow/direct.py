@@ -15,8 +15,7 @@ import numpy as np
 from vernal.engines.chain import Chain, Prover
 from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import failing_trajectory
-from vernal.engines.flow.recurrence import ENDLESS, RecurrentSet, endless_problem
-from vernal.engines.flow.rounds import BoxRounds
+from vernal.engines.flow.recurrence import ENDLESS, RecurrentSearch, endless_problem
 from vernal.engines.flow.samples import WIDTHS, SampleSearch, refusal, sooner
 from vernal.engines.flow.template import chosen
 from vernal.engines.initial_parts import attempt_parts
@@ -39,6 +38,7 @@ from vernal.reduce.universal_claims import KeptByAll
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.flow_starts import StartBoxes, cut, cut_widest, start_boxes
+from vernal.sets.sampled.box_rounds import BoxRounds
 from vernal.sets.sampled.loop_space import spoils_nothing
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
@@ -71,7 +71,8 @@ class DirectFlowpipe:
         """Claims about flows whose rates have known slopes, over times that are exact."""
         if question.time is Time.SAMPLES:
             return refusal(question)
-        return in_seconds(question) or _problem(question.model, float_above(question.claim.last_time))
+        refused = in_seconds(question) or _problem(question.model, float_above(question.claim.last_time))
+        return refused or (endless_problem(question) if question.claim.is_endless else None)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
@@ -79,6 +80,8 @@ class DirectFlowpipe:
             return Open(engine=self.name, reason=refused)
         if question.time is Time.SAMPLES:
             return self._over_samples(question, budget)
+        if question.claim.is_endless:
+            return RecurrentSearch(question, self.name, budget).run()
         if self.options == FlowpipeOptions() and (budget.journal is not None or budget.workers > 1):
             return attempt_parts(question, budget, self.name, followed_part)
         return self.whole(question, budget)
@@ -90,7 +93,7 @@ class DirectFlowpipe:
         if question.claim.horizon is not None:
             return SampleSearch(question, self.name, budget).run()
         if endless_problem(question) is None:
-            return RecurrentSet(question, self.name, self.whole, budget).run()
+            return RecurrentSearch(question, self.name, budget).run()
         return self._by_bounds(question, budget)
 
     def _by_bounds(self, question: Question, budget: Budget) -> Known:

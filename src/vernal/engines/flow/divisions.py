@@ -7,12 +7,12 @@ from functools import reduce
 
 import numpy as np
 
-from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.pipe_maker import FoundPipe
 from vernal.interpret.flow.integration import Segments, joined_segments
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.system import Model
 from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
+from vernal.sets.sampled.box_rounds import BoxRounds
 
 MAX_TIGHT_PARTS = 64  # of the initial set, where bounds alone are to become tighter
 

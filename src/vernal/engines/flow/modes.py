@@ -40,6 +40,7 @@ LAST_ROUNDS = 4  # with the tightest, in ever shorter steps
 MOST_PARTS = 256  # of the initial set that are open at one time
 FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
 MAX_PIPES = 3  # of which each has steps of half the length
+NO_END = "is for claims with a last time"
 LEFT_OPEN = "its flowpipes leave the claim open"
 
 
@@ -53,7 +54,7 @@ class ModeEngine:
 
     def takes(self, question: Question) -> str | None:
         """Claims about automata."""
-        return of_automata(question)
+        return of_automata(question) or (NO_END if question.claim.is_endless else None)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by flowpipes, or until when the claim is proven."""

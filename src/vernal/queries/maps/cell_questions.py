@@ -120,7 +120,7 @@ class CellQuestions:
         limits = replace(budget, timeout=limit, started=time.monotonic()).apart()
         with suppress(Stopped, MemoryError), using(device_for(budget.device, self.sifting.question)):
             if self.sifting.applies:
-                kept, margins = self.sifting.kept(boxes, limits)
+                kept, margins = self.sifting.kept(boxes, budget.apart())  # work with a bound of its own
                 for place in np.flatnonzero(kept).tolist():
                     answers[place] = CellAnswer(CellKind.SAFE, max(float(margins[place]), 0.0))
                 return answers

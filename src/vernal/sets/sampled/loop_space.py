@@ -222,6 +222,8 @@ class LoopSpace:
                 end = after[0].time if after else self.horizon
                 groups = self._flow(groups, now.time, end, exact=bool(after))
             self._refuse_lost()
+            for group in groups if not after and self.loop.plant.model.grid is None else ():
+                self.record_at(group, self.horizon)  # where a flow is in the end, by itself
             if not after:
                 return []
             groups, number = self._reset(groups, after[0]), number + 1
