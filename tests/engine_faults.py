@@ -15,11 +15,21 @@ import pytest
 
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.engines.explicit.product import GraphProduct
+from vernal.engines.induction.engine import InductionSearch
+from vernal.engines.liveness.cycles import MarkedGraph
+from vernal.evidence.knowledge import Proof
+from vernal.evidence.result import Assurance
+from vernal.formats import networks as readers
+from vernal.formats.onnx import products
+from vernal.formats.task import agents
+from vernal.interpret.numbers import enclosures
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic import expressions, normal
 from vernal.logic.claim import Claim
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Bound
 from vernal.model import build
+from vernal.model.initial import OneOf
 from vernal.sets import initial_boxes
 from vernal.sets.finite.points import Points
 
@@ -145,6 +155,43 @@ def _box_lost(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(f"vernal.engines.{user}.initial_boxes", half, raising=False)
 
 
+def _axis_swapped(patch: pytest.MonkeyPatch) -> None:
+    def turned(call: Any, value: Any, name: str) -> Any:
+        return original(call, value, name) if name == "transA" else value
+
+    original = products._turned
+    patch.setattr(readers, "_remembered", readers._remembered.__wrapped__)
+    patch.setattr(products, "_turned", turned)
+
+
+def _memory_at_zero(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(agents, "_memory_start", lambda *_: OneOf((Fraction(0),)))
+
+
+def _base_lost(patch: pytest.MonkeyPatch) -> None:
+    def based(self: InductionSearch, k: int, seconds: float) -> Proof:
+        return Proof(engine="induction", direction=Direction.EXACT, assurance=Assurance.EXACT)
+
+    patch.setattr(InductionSearch, "_based", based)
+
+
+def _cycle_overlooked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(MarkedGraph, "has_fair_cycle", lambda self: False)
+
+
+def _quotient_rounded_up(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(expressions.PRODUCTS, "//", lambda x, y: build.neg(build.quotient(build.neg(x), y)))
+
+
+def _extremum_dropped(patch: pytest.MonkeyPatch) -> None:
+    """Sine and cosine only between their values at the ends of an interval."""
+
+    def wave(backend: Any, name: Any, lower: Any, upper: Any, first: Any, last: Any) -> Any:
+        return np.minimum(first[0], last[0]), np.maximum(first[1], last[1])
+
+    patch.setattr(enclosures, "_wave", wave)
+
+
 HALVING = task('x = "real"', "x = 0", 'x = "x / 2 + choose(0, 1)"')
 LEVELS = task('n = "int [0, 9]"', 'n = "{0, 1, 5}"', 'n = "n"')
 COUNTER = task('n = "int [0, 99]"', "n = 0", 'n = "n + 1"')
@@ -163,6 +210,23 @@ GUARDED = task('n = "int"', "n = 0", 'n = "n + choose(1 when n < 2, 0)"')
 NOISY = task('x = "real"', "x = 0", 'x = "x / 2 + between(0, 1)"')
 SPREAD = task('x = "real"', 'x = "[0, 1]"', 'x = "x"')
 
+TURNED = task(
+    'x = "real"\ny = "real"',
+    "x = 0\ny = 1",
+    'x = "who[0]"\ny = "who[1]"',
+    '[agents.who]\npolicy = "turned.onnx"\nobserve = ["x", "y"]\nact = "raw"\n',
+)
+FUSE = task(
+    'x = "real"',
+    "x = 0",
+    'x = "x + who"',
+    '[agents.who]\npolicy = "fuse.onnx"\nobserve = ["x"]\nact = "raw"\nmemory = 3\n',
+)
+FAR = task('x = "real"', 'x = "[2, 3]"', 'x = "x / 2"')
+TURNS = task('x = "real"', 'x = "[0, 1]"', 'x = "1 - x"')
+WAVES = task('x = "real"\ny = "real"', 'x = "[0, 3]"\ny = 0', 'y = "sin(x)"')
+HALVED = task('n = "int"', "n = 3", 'n = "n // 2"')
+
 FAULTS = (
     Fault("an option lost", _option_lost, HALVING, "G[0,6] (x <= 1.5)"),
     Fault("an option lost, for all time", _option_lost, HALVING, "G (x <= 1.5)", "auto"),
@@ -178,4 +242,10 @@ FAULTS = (
     Fault("a condition lost", _condition_lost, GUARDED, "EF[0,6] (n == 4)"),
     Fault("half of a disturbance", _interval_halved, NOISY, "G[0,3] (x <= 1.2)", "bounds"),
     Fault("an initial box lost", _box_lost, SPREAD, "G[0,2] (x <= 0.6)", "bounds"),
+    Fault("an axis swapped in the reader", _axis_swapped, TURNED, "G[0,2] (x <= 0.5)", "bounds"),
+    Fault("a memory that starts at zero", _memory_at_zero, FUSE, "G[0,5] (x <= 2)", "bounds"),
+    Fault("an extremum dropped", _extremum_dropped, WAVES, "G[0,2] (y <= 0.5)", "bounds"),
+    Fault("the base of an induction lost", _base_lost, FAR, "G (x <= 1)", "induction"),
+    Fault("a cycle overlooked", _cycle_overlooked, TURNS, "F G (x <= 0.6)", "liveness"),
+    Fault("a quotient of integers rounded up", _quotient_rounded_up, HALVED, "G (n >= 1)"),
 )

@@ -145,14 +145,14 @@ def genuine(draw: random.Random, folder: Path) -> Forgery | None:
     return Forgery(file.read_text(), lines[0], lines[1:])
 
 
-def accepted(forgery: Forgery, folder: Path) -> bool:
+def accepted(forgery: Forgery, folder: Path, seconds: float = 20) -> bool:
     """What `vernal-check` says of a forgery whose hashes fit."""
     file, target = folder / "task.toml", folder / "claim.certificate"
     file.write_text(forgery.task)
     told = {**forgery.header["task"], "file": "task.toml", "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
     lines = [{**forgery.header, "task": told}, *forgery.sets]
     target.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    clock.limit(20)
+    clock.limit(seconds)
     try:
         check(target)
     except (Rejected, Unreadable):
@@ -205,12 +205,33 @@ def attack(seed: int, count: int) -> Counter[str]:
     return found
 
 
+def attack_numbers(seed: int, count: int) -> Counter[str]:
+    """So many forgeries over real numbers: how many were accepted, and how many of these a path breaks."""
+    from benchmarks.certificates.number_mutants import NETWORKS, forgery  # which imports this module
+
+    found: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "fuse.onnx").write_bytes((NETWORKS / "fuse.onnx").read_bytes())
+        for number in range(count):
+            made, claimed, paths = forgery(random.Random(f"{seed} {number}"))
+            found["forgeries over real numbers"] += 1
+            if accepted(made, folder, seconds=0.5):
+                found["accepted"] += 1
+                if any(map(claimed.breaks, paths)):
+                    found["accepted and false"] += 1
+                    print(f"seed {seed}, forgery {number}: {claimed.text}\n{made.task}", made.sets)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--numbers", action="store_true", help="of tasks over real numbers, instead of finite ones")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    for what, number in attack(options.seed, options.count).items():
+    attacked = attack_numbers if options.numbers else attack
+    for what, number in attacked(options.seed, options.count).items():
         print(f"{number:8,}  {what}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -121,11 +122,22 @@ def _evidence(seeds: FormatSeeds) -> dict[str, Format]:
 
 
 def _certificates(seeds: FormatSeeds) -> list[Path]:
-    """Certificates of single states, and of a set that is followed."""
+    """Certificates of single states, of a set that is followed, and of sets with rows, conditions and inductions."""
     states, followed = seeds.folder / "states.certificate", seeds.folder / "followed.certificate"
     vn.check(seeds.folder / "corridor.toml", "G[0,3] (at <= 3)", engine="explicit", certificate=states)
     vn.check(seeds.folder / "room.toml", "G[0,2] (T <= 100)", engine="bounds", certificate=followed)
-    return [file for file in (states, followed) if file.exists()]
+    shaped = seeds.folder / "shaped.certificate"
+    if followed.exists():
+        head, first, *_ = map(json.loads, followed.read_text().splitlines())
+        cells, row = first["set"], [*([0] * len(first["set"])), 1]
+        forms = [
+            {"rows": [row, row]},
+            {"where": "T <= 100 | (T > 2 & T < 1)"},
+            {"walk": True, "induction": 2, "after": 1},
+        ]
+        lines = [head, *({"set": cells, "to": ["3"], "name": str(n), **more} for n, more in enumerate(forms, 2))]
+        shaped.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return [file for file in (states, followed, shaped) if file.exists()]
 
 
 def _texts(seeds: FormatSeeds) -> dict[str, Format]:

@@ -9,6 +9,7 @@ import pytest
 
 from vernal_check import curves
 from vernal_check.directed import Rounded, spanned
+from vernal_check.evaluation import Run
 from vernal_check.forms import Exact, Form
 from vernal_check.networks import computed
 from vernal_check.onnx import Instruction, Network
@@ -74,10 +75,10 @@ def test_networks_in_arrays_contain_their_values() -> None:
         ),
     )
     inputs = [spanned(0, Fraction(-1, 3), Fraction(2, 3)), spanned(1, Fraction(0), Fraction(1, 7))]
-    (out,) = computed(network, inputs, RANGES)
+    (out,) = computed(network, inputs, Run((), dict(RANGES), True))
     for _ in range(50):
         at = {symbol: Fraction(draw.randrange(-16, 17), 16) for symbol in RANGES}
         points = [Exact(value(one, at)[0]) for one in inputs]
-        (truth,) = computed(network, points, {})
+        (truth,) = computed(network, points, Run((), {}))
         low, high = value(out, at)
         assert low <= truth.value <= high

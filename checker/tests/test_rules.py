@@ -125,6 +125,40 @@ def test_an_empty_certificate_needs_an_empty_start(tmp_path: Path) -> None:
     assert check(certificate(file, "G (x > 5)", ["x"], [])).vacuous
 
 
+@pytest.mark.parametrize(
+    ("system", "formula", "state", "sets", "expected"),
+    [
+        (FORKED, "AF (n == 1)", 0, ALL, True),
+        (FORKED, "EX (n == 0)", 0, ALL, True),
+        (FORKED, "AF (n == 1)", 0, ALL[:2], False),
+        (FORKED, "AF (n == 1)", 2, ALL, False),  # no initial state
+        (FORKED, "EF (n == 1)", 0, ALL, False),
+        (FORKED, "F (n == 1)", 0, ALL, False),  # some paths keep it, so that not all of them break it
+        (STILL, "x > 0.5", "1/5", [[[0, 1]]], False),  # shown at the set, not at the state in it
+        (STILL, "x > 0.5", "1/5", [["1/5"]], True),
+        (STILL, "x > 0.5", "3/5", [["3/5"]], False),
+        (STILL, "x > 0.5", "-1/5", [["-1/5"]], False),
+        (STILL, "x > 0.5", [0, "1/5"], [[[0, "1/5"]]], False),
+        ((STILL[0], 'x = "sqrt(2)"', STILL[2]), "x > 5", 1.4142135623730951, [[[1, 2]]], False),
+    ],
+)
+def test_a_state_at_which_a_claim_fails(
+    system: tuple[str, str, str], formula: str, state: Any, sets: list[Any], expected: bool, tmp_path: Path
+) -> None:
+    file = task(tmp_path, *system)
+    names = [line.split("=")[0].strip() for line in system[0].splitlines()]
+    made = certificate(file, formula, names, sets, verdict="violated", state=[state])
+    if expected:
+        assert check(made).formula.startswith(f"!({formula})")
+    else:
+        with pytest.raises(Rejected):
+            check(made)
+    with pytest.raises(Unreadable):
+        check(certificate(file, formula, names, sets, verdict="violated"))
+    with pytest.raises(Unreadable):
+        check(certificate(file, formula, names, sets, state=[state]))
+
+
 def test_parameters_are_those_of_the_header(tmp_path: Path) -> None:
     file = task(tmp_path, 'x = "real"', 'x = "p"', 'x = "x"', "[parameters]\np = 1")
     named: dict[str, Any] = {"file": file.name, "sha256": "", "parameters": {"p": 7}, "networks": []}

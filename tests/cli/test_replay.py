@@ -160,6 +160,24 @@ def test_a_tree_is_replayed_as_one(spec: str, tmp_path: Path, capsys: Said) -> N
     assert main(["replay", str(file)]) == 1
 
 
+@pytest.mark.parametrize("spec", ["EF (n == 12)", "AG EF (n == 12)", "AF (n == 12) | EX (n == 3)"])
+def test_a_tree_with_the_sets_that_exclude_other_paths_is_accepted(spec: str, tmp_path: Path, capsys: Said) -> None:
+    """What no path shows, `vernal-check` finds out again of the sets in the file, and of no others."""
+    task = Path(__file__).parents[2] / "benchmarks" / "forever" / "systems" / "counter.toml"
+    file = tmp_path / "tree.json"
+    assert main(["check", str(task), "--spec", spec, "--trace", str(file), "--engine", "explicit", "--quiet"]) == 10
+    content = json.loads(file.read_text())
+    assert content["evidence"] == "tree"
+    assert main(["replay", str(file)]) == 0
+    assert "vernal-check has checked" in capsys.readouterr().out
+    changes: list[dict[str, object]] = [{"sets": content["sets"][:-1]}, {"sets": []}, {"formula": "EF (n == 5)"}]
+    for change in changes:
+        forged = {**content, **change}
+        forged["sha256"] = evidence_file.fingerprint(forged)
+        file.write_text(json.dumps(forged))
+        assert main(["replay", str(file)]) in (1, 5)
+
+
 def test_a_trace_is_drawn(bad: Path, tmp_path: Path, capsys: Said) -> None:
     picture = tmp_path / "bad.svg"
     assert main(["replay", str(bad), "--plot", str(picture), "--of", "T - k", "--of", "mode"]) == 0

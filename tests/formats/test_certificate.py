@@ -26,14 +26,17 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SYSTEMS = Path(__file__).parents[2] / "benchmarks" / "forever" / "systems"
 
 
-def tie(folder: Path) -> None:
-    """A network of two scores that are always equal."""
-    given = network_input(1)
+def networks(folder: Path) -> None:
+    """A network of two scores that are always equal, one that turns a vector, and a fuse, which remembers."""
+    given, pair = network_input(1), network_input(2)
     write_onnx(Network("tie", given, dense(given, np.zeros((2, 1)), np.zeros(2))), folder / "tie.onnx")
+    turned = dense(pair, np.array([[0.0, 1.0], [0.0, 0.0]]), np.zeros(2))
+    write_onnx(Network("turned", pair, turned), folder / "turned.onnx")
+    (folder / "fuse.onnx").write_bytes((SYSTEMS.parent / "fuse.onnx").read_bytes())
 
 
 def written(folder: Path, text: str) -> Path:
-    tie(folder)
+    networks(folder)
     file = folder / "task.toml"
     file.write_text(text)
     return file
@@ -82,6 +85,49 @@ def test_invariants_of_boxes_are_certificates(tmp_path: Path) -> None:
     file = certified(task, "G (x <= 2)", tmp_path, engine="invariants")
     assert file is not None
     assert checked(file, task).sets
+
+
+@pytest.mark.parametrize(
+    ("system", "formula"),
+    [
+        ("blinking", "G F (light == 1)"),
+        ("burning", "F (left[0] == 0)"),
+        ("following", "G (x - y <= 0.01)"),
+        ("leaking", "(abs(x) <= 1) W (abs(x) >= 0.9)"),
+        ("drifting", "G (x >= 0)"),
+    ],
+)
+def test_memories_inductions_and_sets_without_an_end_are_certified(system: str, formula: str, tmp_path: Path) -> None:
+    file = certified(SYSTEMS / f"{system}.toml", formula, tmp_path)
+    assert file is not None
+    assert checked(file, SYSTEMS / f"{system}.toml").sets
+
+
+def test_a_memory_starts_where_the_task_says(tmp_path: Path) -> None:
+    text = (SYSTEMS / "burning.toml").read_text().replace("../fuse.onnx", "fuse.onnx")
+    (tmp_path / "fuse.onnx").write_bytes((SYSTEMS.parent / "fuse.onnx").read_bytes())
+    (tmp_path / "burning.toml").write_text(text)
+    file = certified(tmp_path / "burning.toml", "G[0,5] (x <= 7)", tmp_path)
+    assert file is not None
+    assert checked(file, tmp_path / "burning.toml").sets == 1
+    lines = file.read_text().splitlines()
+    cells = json.loads(lines[1])
+    cells["set"][1] = [3, 3.5]
+    file.write_text(f"{lines[0]}\n{json.dumps(cells)}\n")
+    with pytest.raises(Rejected, match="initial states"):
+        checked(file, tmp_path / "burning.toml")
+
+
+def test_a_report_shows_the_sets_as_a_graph(tmp_path: Path) -> None:
+    result = vn.check(vn.load(SYSTEMS / "counter.toml"), "G (n <= 9)", engine="explicit", certificate=True)
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "10 sets that show the claim; vernal-check accepts it." in page
+    assert (
+        '<tr id="c0-0"><td>2</td><td>n = 0</td><td><a href="#c0-9">11</a></td><td><a href="#c0-1">3</a></td></tr>'
+        in page
+    )
+    assert "point at a set" in page
 
 
 def test_every_line_is_of_the_schema(tmp_path: Path) -> None:

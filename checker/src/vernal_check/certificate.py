@@ -6,20 +6,23 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from vernal_check import syntax
 from vernal_check.errors import Unreadable
-from vernal_check.rules import SetNode
-from vernal_check.system import Cell
+from vernal_check.graph import SetNode
+from vernal_check.system import Cell, Region, Row
 from vernal_check.task import Variable
 
 VERSION, SEMANTICS = 1, "steps-1"
-HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds"}
-SET = {"name", "set", "to", "first", "walk"}
+HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds", "state"}
+SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction", "after"}
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
 MAX_DIGITS = 4000
+MAX_INDUCTION = 100
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Header:
     property: str | None
     variables: tuple[str, ...]
     worlds: Mapping[str, str]  # texts by name
+    state: list[Any] | None = None  # an initial state at which the claim is false; None where it is true of all
 
 
 def lines(file: Path) -> Iterator[Any]:
@@ -77,8 +81,9 @@ def header(document: Any) -> Header:
         raise Unreadable("not a certificate: its first line is no header")
     if set(document) - HEADER or document["certificate"] != VERSION or document.get("semantics") != SEMANTICS:
         raise Unreadable(f"a certificate of version {document['certificate']} is not read, only of {VERSION}")
-    if document.get("verdict") != "holds":
-        raise Unreadable("a certificate is about a claim that holds")
+    state = document.get("state")
+    if document.get("verdict") != ("holds" if state is None else "violated") or not isinstance(state, list | None):
+        raise Unreadable("a certificate is about a claim that holds, or a state at which it is violated")
     task, formula, named = document.get("task"), document.get("formula"), document.get("property")
     variables = document.get("variables")
     if not isinstance(task, dict) or not isinstance(formula, str) or not isinstance(named, str | None):
@@ -88,7 +93,7 @@ def header(document: Any) -> Header:
     worlds = document.get("worlds", {})
     if not isinstance(worlds, dict) or not all(isinstance(text, str) for text in worlds.values()):
         raise Unreadable("not a certificate: its worlds are no texts")
-    return Header(task, formula, named, tuple(variables), worlds)
+    return Header(task, formula, named, tuple(variables), worlds, state)
 
 
 def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
@@ -97,15 +102,44 @@ def node(document: Any, place: int, variables: list[Variable]) -> SetNode:
         document = {"set": document}
     if not isinstance(document, dict) or set(document) - SET or "set" not in document:
         raise Unreadable(f"line {place}: not a set of states")
-    cells, after, first = document["set"], document.get("to"), document.get("first", False)
-    walk = document.get("walk", False)
-    if not isinstance(cells, list) or len(cells) != len(variables):
-        raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
+    after, first = document.get("to"), document.get("first", False)
+    walk, count, where = document.get("walk", False), document.get("induction", Fraction(0)), document.get("where")
     if not isinstance(after, list | None) or not isinstance(first, bool) or not isinstance(walk, bool):
         raise Unreadable(f"line {place}: `to` is a list of names, `first` and `walk` are truth values")
+    later = document.get("after", Fraction(0))
+    if not isinstance(where, str | None) or not {count, later} <= set(range(MAX_INDUCTION)):
+        raise Unreadable(f"line {place}: `where` is a condition, `induction` and `after` are small numbers")
     named = None if after is None else tuple(map(str, after))
-    region = tuple(cell(item, variable, place) for item, variable in zip(cells, variables, strict=True))
-    return SetNode(str(document.get("name", place)), region, named, first, walk)
+    region = cells(document["set"], variables, place)
+    rows = tuple(row(item, variables, place) for item in listed(document.get("rows", []), place))
+    condition = None if where is None else syntax.expression(where)
+    if condition is not None and syntax.has_draw(condition):
+        raise Unreadable(f"line {place}: nothing is drawn in a condition")
+    return SetNode(
+        str(document.get("name", place)), region, named, first, walk, rows, condition, int(count), int(later)
+    )
+
+
+def cells(document: Any, variables: list[Variable], place: int) -> Region:
+    if not isinstance(document, list) or len(document) != len(variables):
+        raise Unreadable(f"line {place}: a set says something of each of the {len(variables)} variables")
+    return tuple(cell(item, variable, place) for item, variable in zip(document, variables, strict=True))
+
+
+def listed(document: Any, place: int) -> list[Any]:
+    if not isinstance(document, list):
+        raise Unreadable(f"line {place}: a list is expected")
+    return document
+
+
+def row(document: Any, variables: list[Variable], place: int) -> Row:
+    """Coefficients of the variables, and what their sum is at most."""
+    numbers = [number(item) if isinstance(item, str) else item for item in listed(document, place)]
+    if len(numbers) != len(variables) + 1 or not all(isinstance(item, Fraction) for item in numbers):
+        raise Unreadable(f"line {place}: a row has a number for each variable, and a bound")
+    if any(a and variable.sort not in ("real", "int") for a, variable in zip(numbers, variables, strict=False)):
+        raise Unreadable(f"line {place}: a row speaks of numbers")
+    return tuple(numbers[:-1]), numbers[-1]
 
 
 def cell(item: Any, variable: Variable, place: int) -> Cell:
@@ -116,7 +150,9 @@ def cell(item: Any, variable: Variable, place: int) -> Cell:
     if variable.sort in ("real", "int") and not isinstance(item, bool):
         ends = item if isinstance(item, list) else [item, item]
         numbers = [number(end) if isinstance(end, str) else end for end in ends]
-        if len(numbers) == 2 and all(isinstance(end, Fraction) for end in numbers) and numbers[0] <= numbers[1]:
+        if len(numbers) == 2 and isinstance(item, list) and variable.sort == "real":
+            numbers = [infinite if end is None else end for end, infinite in zip(numbers, (-inf, inf), strict=True)]
+        if len(numbers) == 2 and all(isinstance(end, Fraction | float) for end in numbers) and numbers[0] <= numbers[1]:
             is_integer = numbers[0] == numbers[1] and numbers[0].denominator == 1
             if variable.sort == "real" or is_integer:
                 return numbers[0], numbers[1]

@@ -12,7 +12,9 @@ from vernal_check import certificate, syntax, task
 from vernal_check.certificate import Header
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
-from vernal_check.rules import Fixpoints, Graph, Product, SetNode, walk
+from vernal_check.graph import Graph, SetNode
+from vernal_check.rules import Fixpoints, by_induction, decide
+from vernal_check.syntax import Node
 from vernal_check.system import System
 
 RESERVED_PROPERTY = "in_range"
@@ -26,6 +28,7 @@ class Accepted:
     sets: int
     trusted: str
     vacuous: bool
+    steps: tuple[tuple[str, str], ...] = ()  # from which set to which, by their names, where that was asked
 
     def __str__(self) -> str:
         vacuous = "  vacuous: there is no initial state" if self.vacuous else ""
@@ -52,19 +55,22 @@ def check(file: Path, task_file: Path | None = None) -> Accepted:
         raise Rejected("two sets have one name")
     text = written(head, loaded)
     system = System(loaded)
-    normal = Normal(syntax.expression(text), system.scope_of_constants())
+    claim = syntax.expression(text)
+    normal = Normal(claim if head.state is None else Node("!", (claim,)), system.scope_of_constants())
     graph = Graph(system, nodes, normal)
-    starts = graph.starts()
-    walks = [number for number, node in enumerate(nodes) if node.walk]
-    if not normal.is_branching:
-        Product(graph).check([number for number in starts if not nodes[number].walk])
-        for number in set(walks) & set(starts):
-            walk(graph, number)
-    elif walks:
+    state = None if head.state is None else certificate.cells(head.state, loaded.variables, 1)
+    starts = graph.starts() if state is None else graph.start_at(state)
+    inductions = [number for number, node in enumerate(nodes) if node.induction]
+    if normal.is_branching and (inductions or any(node.walk for node in nodes)):
         raise Unreadable("sets that are followed show nothing of a formula with path quantifiers")
-    else:
+    if normal.is_branching:
         Fixpoints(graph).check(starts)
-    return Accepted(text, len(nodes), trusted(head, loaded), not starts)
+    elif inductions:
+        by_induction(graph, starts, inductions)
+    else:
+        decide(graph, starts)
+    shown = text if state is None else f"!({text}) at {system.described(state)}"
+    return Accepted(shown, len(nodes), trusted(head, loaded), not starts, graph.edges())
 
 
 def written(head: Header, loaded: task.Task) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import floor
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from vernal_check import curves
@@ -21,6 +22,7 @@ ARGUMENTS = {
     **{"if": 3, "between": 2, "clip": 3, "all": 1, "any": 1, "sum": 1, "count": 1},
     **dict.fromkeys(["abs", "relu", "sign", "floor", *curves.NAMES], 1),
 }
+ORDER = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 MAX_PIECES = 64  # integers that a floor may have
 MAX_POWER = 1000
 
@@ -101,6 +103,8 @@ class Scope:
         a, b = self.value(args[0]), self.value(args[1])
         if not isinstance(a, Form) or not isinstance(b, Form):
             return self.same(a, b) == (op == "==")
+        if a.is_constant and b.is_constant:
+            return bool(ORDER[op](a.value, b.value))
         if op in ("==", "!="):
             return self.run.is_zero(a.minus(b)) == (op == "==")
         difference = a.minus(b) if op in ("<", "<=") else b.minus(a)

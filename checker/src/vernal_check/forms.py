@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from typing import Any
 
-Interval = tuple[Any, Any]  # two rational numbers, or two floats in the directed mode
+from vernal_check.errors import Rejected
+
+Interval = tuple[Any, Any]  # two rational numbers or infinities, or two floats in the directed mode
 Ranges = Mapping[int, Interval]
 ZERO, ONE = Fraction(0), Fraction(1)
 MAX_BITS = 256  # of a numerator or denominator, before a form that is no constant is shortened
@@ -42,6 +45,10 @@ class Form:
         """The least and the largest value."""
         raise NotImplementedError
 
+    def ends(self, ranges: Ranges) -> Interval:
+        """The same, with an infinity where there is no end."""
+        return self.range(ranges)
+
     def plus(self, other: Form) -> Form:
         raise NotImplementedError
 
@@ -68,6 +75,8 @@ class Form:
         raise NotImplementedError
 
     def minus(self, other: Form) -> Form:
+        if self.is_constant and other.is_constant:
+            return Exact(self.value - other.value)
         return self.plus(other.times(-ONE))
 
     def power(self, exponent: int, ranges: Ranges) -> Form:
@@ -101,15 +110,29 @@ class Exact(Form):
         return self.const, self.low, self.high, *sorted(self.terms.items())
 
     def range(self, ranges: Ranges) -> Interval:
-        low, high = self.const + self.low, self.const + self.high
-        for symbol, a in self.terms.items():
-            at_low, at_high = ranges[symbol]
-            low, high = (low + a * at_low, high + a * at_high) if a > 0 else (low + a * at_high, high + a * at_low)
+        low, high = self.ends(ranges)
+        if isinstance(low, float) or isinstance(high, float):
+            raise Rejected("a value has no end over this set")
         return low, high
+
+    def ends(self, ranges: Ranges) -> Interval:
+        if self.is_constant:
+            return self.const, self.const
+        low, high = self.const + self.low, self.const + self.high
+        endless = [False, False]
+        for symbol, a in self.terms.items():
+            at_low, at_high = ranges[symbol] if a > 0 else reversed(ranges[symbol])
+            if isinstance(at_low, float) or isinstance(at_high, float):  # an infinity, which is not computed with
+                endless = [endless[0] or isinstance(at_low, float), endless[1] or isinstance(at_high, float)]
+            low = low if isinstance(at_low, float) else low + a * at_low
+            high = high if isinstance(at_high, float) else high + a * at_high
+        return -inf if endless[0] else low, inf if endless[1] else high
 
     def plus(self, other: Form) -> Form:
         if not isinstance(other, Exact):
             return other.plus(self)
+        if self.is_constant and other.is_constant:
+            return Exact(self.const + other.const)
         terms = {**other.terms, **self.terms}
         for symbol in self.terms.keys() & other.terms.keys():
             terms[symbol] = self.terms[symbol] + other.terms[symbol]
@@ -118,8 +141,8 @@ class Exact(Form):
         return Exact(self.const + other.const, terms, self.low + other.low, self.high + other.high)
 
     def times(self, a: Fraction) -> Form:
-        if not a:
-            return Exact(ZERO)
+        if not a or self.is_constant:
+            return Exact(self.const * a)
         low, high = (self.low * a, self.high * a) if a > 0 else (self.high * a, self.low * a)
         return Exact(self.const * a, {symbol: a * b for symbol, b in self.terms.items()}, low, high)
 
@@ -150,11 +173,16 @@ class Exact(Form):
         return Exact(self.const, self.terms, self.low + low, self.high + high)
 
     def shortened(self, ranges: Ranges) -> Form:
+        if self.is_constant:
+            return self
         numbers = (self.const, self.low, self.high, *self.terms.values())
-        if self.is_constant or all(bits(a) <= MAX_BITS for a in numbers):
+        if all(bits(a) <= MAX_BITS for a in numbers):
             return self
         error, terms = ZERO, {}
         for symbol, a in self.terms.items():
+            if isinstance(ranges[symbol][0], float) or isinstance(ranges[symbol][1], float):
+                terms[symbol] = a  # of a symbol without an end nothing may be left out
+                continue
             terms[symbol] = below(a)
             error += abs(a - terms[symbol]) * max(map(abs, ranges[symbol]))
         const = below(self.const)

@@ -9,7 +9,8 @@ Every temporal operator becomes a strong until or its dual, with a window [a, b]
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vernal_check.errors import Unreadable
@@ -46,6 +47,28 @@ class Normal:
             raise Unreadable("a formula with and without path quantifiers is not read")
         self.is_branching = not is_of_all_paths(node)
         self.formula = self.made(node, not self.is_branching)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether no window is without an end."""
+        return bounded(self.formula)
+
+    def induction(self, k: int, after: int) -> tuple[Normal, Normal]:
+        """Of `G[after,] p` or `F G p`, as negations: p at k positions; and that it follows k positions that keep it."""
+        f, base = self.formula, list[Formula]()
+        if f.op == "R" and f.parts[0] == FALSE and (f.lower, f.upper) == (0, None):  # F G p: some path may end before
+            f, base = replace(f.parts[1], lower=after), [Formula("R", (FALSE, FALSE), -1, after, after)]
+        if f.op != "U" or f.parts[0] != TRUE or (f.lower, f.upper) != (after, None) or has_window(f.parts[1]):
+            raise Unreadable("an induction shows only claims `G p` and `F G p`")
+        bad = f.parts[1]
+        base.append(Formula("U", (TRUE, bad), -1, after, after + k - 1))
+        kept = Formula("R", (FALSE, opposite(bad)), -1, 0, k - 1)
+        made = copy(self), copy(self)
+        made[0].formula, made[1].formula = (
+            joined("or", base),
+            joined("and", [kept, Formula("U", (TRUE, bad), -1, k, k)]),
+        )
+        return made
 
     def made(self, node: Node, negated: bool) -> Formula:
         op, args = node.op, node.args
@@ -239,6 +262,20 @@ def now_and_next(f: Formula) -> list[tuple[list[Formula], Formula | None, bool, 
     if last:
         return [([b], None, False, False)]
     return [([a, b], None, False, False), ([b], later, False, False)]
+
+
+def has_window(formula: Formula) -> bool:
+    return formula.op in "UR" or any(map(has_window, formula.parts))
+
+
+def opposite(formula: Formula) -> Formula:
+    """The negation of a formula about one position."""
+    other = {"and": "or", "or": "and", "atom": "no atom", "no atom": "atom", "true": "false", "false": "true"}
+    return Formula(other[formula.op], tuple(map(opposite, formula.parts)), formula.atom)
+
+
+def bounded(formula: Formula) -> bool:
+    return (formula.op not in "UR" or formula.upper is not None) and all(map(bounded, formula.parts))
 
 
 def untils(formula: Formula) -> list[Formula]:

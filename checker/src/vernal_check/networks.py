@@ -10,6 +10,7 @@ from typing import Any
 from vernal_check import curves
 from vernal_check.directed import GROW, TINY, UNIT, Rounded, rounded
 from vernal_check.errors import Rejected
+from vernal_check.evaluation import Run
 from vernal_check.forms import Exact, Form, Ranges
 from vernal_check.onnx import Instruction, Network
 
@@ -17,13 +18,15 @@ try:
     np: Any = importlib.import_module("numpy")
 except ImportError:  # then all is done form by form
     np = None
+MAX_DIVIDING = 8  # rectifiers of a layer that may divide a set whose rows are kept
 MOST_LAYERS = 256  # whose weights are kept as arrays
 
 _arrays: dict[int, tuple[Instruction, Any, Any]] = {}
 
 
-def computed(network: Network, inputs: Sequence[Form], ranges: Ranges) -> Sequence[Form]:
+def computed(network: Network, inputs: Sequence[Form], run: Run) -> Sequence[Form]:
     """The outputs of a network, instruction by instruction."""
+    ranges = run.ranges
     if np is not None and any(isinstance(value, Rounded) for value in inputs):
         return in_arrays(network, inputs, ranges)
     vectors: list[list[Form]] = [list(inputs)]
@@ -32,15 +35,17 @@ def computed(network: Network, inputs: Sequence[Form], ranges: Ranges) -> Sequen
         if step.kind == "affine":
             made = [combined(row, shift, given[0], ranges) for row, shift in zip(step.rows, step.shift, strict=True)]
         else:
-            made = pointwise(step, given, ranges)
+            made = pointwise(step, given, ranges, run if run.rows is not None else None)
         vectors.append(made)
     return vectors[-1]
 
 
-def pointwise(step: Instruction, given: Sequence[Sequence[Form]], ranges: Ranges) -> list[Form]:
-    """What an activation or a sum makes of vectors."""
+def pointwise(
+    step: Instruction, given: Sequence[Sequence[Form]], ranges: Ranges, divides: Run | None = None
+) -> list[Form]:
+    """What an activation or a sum makes of vectors; `divides` is a run whose states few units may divide."""
     if step.kind == "relu":
-        return [value.rectified(ranges) for value in given[0]]
+        return [rectifier(value, divides if len(given[0]) <= MAX_DIVIDING else None, ranges) for value in given[0]]
     if step.kind == "leaky":
         return [v.rectified(ranges).times(1 - step.scale).plus(v.times(step.scale)) for v in given[0]]
     if step.kind == "add":
@@ -50,6 +55,12 @@ def pointwise(step: Instruction, given: Sequence[Sequence[Form]], ranges: Ranges
     if step.kind == "same":
         return list(given[0])
     return [curves.apply(step.kind, value, ranges) for value in given[0]]
+
+
+def rectifier(value: Form, divides: Run | None, ranges: Ranges) -> Form:
+    if divides is None:
+        return value.rectified(ranges)
+    return Exact(Fraction(0)) if divides.is_negative(value, strict=False) else value
 
 
 def combined(row: Sequence[tuple[int, Fraction]], shift: Fraction, given: Sequence[Form], ranges: Ranges) -> Form:

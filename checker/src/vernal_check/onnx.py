@@ -6,6 +6,7 @@ that are text, a message or packed numbers. Only the fields and operators named 
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ Shape = tuple[int, ...]
 MAX_WEIGHTS = 20_000_000
 FLOAT, INT32, INT64, DOUBLE = 1, 6, 7, 11
 FORMATS = {FLOAT: "f", DOUBLE: "d", INT32: "i", INT64: "q"}
+BEFORE = re.compile(r"([a-z][a-z0-9]*)(?:_in|_prev)|prev_([a-z][a-z0-9]*)")
+AFTER = re.compile(r"([a-z][a-z0-9]*)(?:_out|_next|_new)|(?:next|new)_([a-z][a-z0-9]*)")
 SIMPLE = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Identity": "same", "Flatten": "same"}
 
 
@@ -40,6 +43,7 @@ class Network:
 
     size: int
     instructions: tuple[Instruction, ...]
+    memory: int = 0  # so many of the last inputs are what it remembers; the last outputs are what it does next
 
 
 def fields(data: bytes) -> Iterator[tuple[int, Any]]:
@@ -164,19 +168,32 @@ class Reader:
         self.known: dict[str, Any] = dict(map(tensor, graph.get(5, [])))
         inputs = [value_info(item) for item in graph.get(11, [])]
         inputs = [(name, shape) for name, shape in inputs if name not in self.known]
-        if len(inputs) != 1 or len(graph.get(12, [])) != 1:
-            raise Unreadable("a network with one input and one output is expected; one with a memory is not read")
-        name, shape = inputs[0]
-        self.size = prod(max(n, 1) for n in shape)
-        self.known[name] = (0, tuple(max(n, 1) for n in shape))
+        inputs, outputs = paired(inputs, [value_info(item)[0] for item in graph.get(12, [])])
+        shapes = [tuple(max(n, 1) for n in shape) for _, shape in inputs]
+        self.size, self.memory = sum(map(prod, shapes)), sum(map(prod, shapes[1:]))
         self.instructions: list[Instruction] = []
         self.softmax = False
+        self.known.update(zip((name for name, _ in inputs), self.parts(shapes), strict=True))
         for node in graph.get(1, []):
             self.read(grouped(node))
-        output = self.known.get(value_info(graph[12][0])[0])
-        if not isinstance(output, tuple):
-            raise Unreadable("the output of the network does not depend on its input")
-        self.emit("same", [output[0]], output[1])
+        found = [self.known.get(name) for name in outputs]
+        if not all(isinstance(output, tuple) for output in found):
+            raise Unreadable("an output of the network does not depend on its input")
+        if [prod(output[1]) for output in found[1:]] != [*map(prod, shapes[1:])]:  # type: ignore[index]
+            raise Unreadable("what a network remembers has another size than before")
+        vectors = [output[0] for output in found]  # type: ignore[index]
+        self.emit("join" if len(vectors) > 1 else "same", vectors, ())
+
+    def parts(self, shapes: Sequence[Shape]) -> list[tuple[int, Shape]]:
+        """Each input as a part of vector 0, which holds them one after the other."""
+        if len(shapes) == 1:
+            return [(0, shapes[0])]
+        made, first = [], 0
+        for shape in shapes:
+            rows = tuple(((first + i, Fraction(1)),) for i in range(prod(shape)))
+            made.append(self.emit("affine", [0], shape, rows=rows, shift=(Fraction(0),) * len(rows), columns=self.size))
+            first += prod(shape)
+        return made
 
     def emit(
         self, kind: str, inputs: Sequence[int], shape: tuple[int, ...], **more: Any
@@ -213,6 +230,12 @@ class Reader:
             return self.affine(given[0], given[1], None, False)
         if op in ("Add", "Sub", "Mul", "Div"):
             return self.elementwise(op, *given)
+        if op == "Concat" and all(isinstance(item, tuple) and prod(item[1][:-1]) == 1 for item in given):
+            shapes = [item[1] for item in given]
+            if len({len(shape) for shape in shapes}) > 1 or more.get("axis") not in (-1, len(shapes[0]) - 1):
+                raise Unreadable("a Concat along another axis than the last is not read")
+            width = sum(shape[-1] for shape in shapes)
+            return self.emit("join", [item[0] for item in given], (*shapes[0][:-1], width))
         raise Unreadable(f"the operator {op} is not read")
 
     def reshaped(self, shape: tuple[int, ...], wanted: Tensor) -> tuple[int, ...]:
@@ -267,6 +290,23 @@ class Reader:
         return self.emit("affine", [variable[0]], variable[1], rows=scaled, shift=(Fraction(0),) * size, columns=size)
 
 
+def paired(inputs: Sequence[tuple[str, Any]], outputs: Sequence[str]) -> tuple[list[tuple[str, Any]], list[str]]:
+    """What a network sees and how it acts, and after that each memory before and after a step, by their names."""
+    if len(inputs) == len(outputs) == 1:
+        return list(inputs), list(outputs)
+    stems = {}
+    for stem, name in ((match[1] or match[2], name) for name in outputs if (match := AFTER.fullmatch(name))):
+        if stem in stems:
+            raise Unreadable(f"two outputs of the network may be the next {stem}")
+        stems[stem] = name
+    before = [(item, match[1] or match[2]) for item in inputs if (match := BEFORE.fullmatch(item[0]))]
+    kept = [(item, stem) for item, stem in before if stem in stems]
+    seen, acts = [item for item in inputs if item not in [k for k, _ in kept]], set(outputs) - set(stems.values())
+    if len({stem for _, stem in kept}) < len(kept) or len(kept) < len(stems) or len(seen) != 1 or len(acts) != 1:
+        raise Unreadable("a network with one input and one output besides its memory is expected")
+    return [seen[0], *(item for item, _ in kept)], [acts.pop(), *(stems[stem] for _, stem in kept)]
+
+
 def stretched(constant: Tensor, size: int) -> tuple[Fraction, ...]:
     """A constant as a vector of this size: one number for all, or one for each."""
     if len(constant.values) == 1:
@@ -294,4 +334,4 @@ def read(data: bytes) -> tuple[Network, bool]:
         reader = Reader(data)
     except (KeyError, IndexError, struct.error, TypeError, ValueError) as error:
         raise Unreadable(f"not an ONNX file that is read: {error!r}") from None
-    return Network(reader.size, tuple(reader.instructions)), reader.softmax
+    return Network(reader.size, tuple(reader.instructions), reader.memory), reader.softmax

@@ -1,4 +1,4 @@
-"""The obligations: sets cover the initial states and their images, and on the graph of sets the claim is true.
+"""The obligations: on the graph of sets the claim is true (2, 4 and 5).
 
 A path formula is decided by the product with what its negation asks (docs/certificates.md): no path of sets keeps the
 negation. A formula with path quantifiers is decided by fixpoints: at which sets it is true of every state.
@@ -6,288 +6,70 @@ negation. A formula with path quantifiers is decided by fixpoints: at which sets
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 from vernal_check.clock import tick
-from vernal_check.errors import Rejected
+from vernal_check.errors import Rejected, Unreadable
 from vernal_check.evaluation import Fork
-from vernal_check.forms import ZERO, Interval
-from vernal_check.formulas import FALSE, TRUE, Demand, Formula, Normal, demands, untils
-from vernal_check.system import Case, Cell, Place, Region, System, Truths, placed
+from vernal_check.formulas import FALSE, TRUE, Demand, Formula, demands, untils
+from vernal_check.graph import Endless, Graph, Step, Walk
+from vernal_check.system import Place, placed
 
-Atoms = frozenset[int]  # those that are asked about
-MAX_PARTS = 10_000  # boxes into which an image falls while it is covered
-MAX_PAIRS = 5_000_000
-MAX_HALVINGS = 6  # of a set whose image is not covered
-MAX_PLACES = 50_000  # that come of one set which is followed
-MAX_ROUNDED = 2_000  # likewise in floats: their errors grow from step to step, so that no set comes back
 MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved
-
-
-@dataclass(frozen=True)
-class SetNode:
-    """A set of states of the certificate, and the sets its steps lead to, where they are named."""
-
-    name: str
-    region: Region
-    after: tuple[str, ...] | None = None
-    first: bool = False
-    walk: bool = False  # its states are followed without further sets
-
-
-@dataclass(frozen=True)
-class Step:
-    """A case of a place and the places around where it goes: None where paths end, empty where that is unknown."""
-
-    forks: tuple[Fork, ...]
-    truths: Truths
-    targets: tuple[int, ...] | None
-
-
-class Graph:
-    """The sets of a certificate, and what the checker found out about them."""
-
-    def __init__(self, system: System, nodes: Sequence[SetNode], normal: Normal) -> None:
-        self.system, self.nodes, self.normal = system, nodes, normal
-        self.points: dict[Region, int] = {}
-        self.boxes: dict[tuple[Cell, ...], list[int]] = {}
-        self.names: dict[str, int] = {}
-        self.sorted: dict[tuple[Cell, ...], tuple[list[tuple[Interval, int]], Fraction]] = {}
-        self.known: dict[tuple[int, Atoms], list[Step]] = {}
-        self.seen: dict[tuple[int, Atoms], list[Case]] = {}
-        for number, node in enumerate(nodes):
-            self.names[node.name] = number
-            if all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in node.region):
-                self.points.setdefault(node.region, number)
-            else:
-                self.boxes.setdefault(discrete(node.region), []).append(number)
-
-    def starts(self) -> list[int]:
-        """The nodes that contain the initial states (obligation 1)."""
-        found: dict[int, None] = {}
-        named = [number for number, node in enumerate(self.nodes) if node.first] or None
-        for region in self.system.starts():
-            covering = self.covering(region, named)
-            if covering is None:
-                raise Rejected(f"no set contains the initial states {self.system.described(region)}", obligation=1)
-            found.update(dict.fromkeys(covering))
-        return list(found)
-
-    def covering(self, region: Region, named: Sequence[int] | None) -> list[int] | None:
-        """Nodes whose union contains a region; None where there are none."""
-        point = self.points.get(region)
-        if point is not None and (named is None or point in named):
-            return [point]
-        if named is None:
-            candidates = self.near(region)
-        else:
-            candidates = [n for n in named if discrete(self.nodes[n].region) == discrete(region)]
-        return covered(region, [(n, self.nodes[n].region) for n in candidates])
-
-    def near(self, region: Region) -> list[int]:
-        """The boxes that may meet a region, by the first number that they give ends to."""
-        key = discrete(region)
-        if key not in self.sorted:
-            ends = [
-                (next(cell for cell in self.nodes[n].region if isinstance(cell, tuple)), n)
-                for n in self.boxes.get(key, ())
-            ]
-            ends.sort()
-            self.sorted[key] = ends, max((high - low for (low, high), _ in ends), default=ZERO)
-        ends, width = self.sorted[key]
-        low, high = next((cell for cell in region if isinstance(cell, tuple)), (ZERO, ZERO))
-        first = bisect_left(ends, low - width, key=lambda entry: entry[0][0])
-        last = bisect_right(ends, high, key=lambda entry: entry[0][0])
-        return [number for _, number in ends[first:last]]
-
-    def cases(self, number: int, asked: Atoms, moves: bool, place: Place | None = None) -> list[Case]:
-        node = self.nodes[number]
-        try:
-            return self.system.cases(place or placed(node.region), self.normal.atoms, asked, moves)
-        except Rejected as problem:
-            raise Rejected(problem.reason, node.name, problem.obligation) from None
-
-    def steps(self, number: int, asked: Atoms) -> list[Step]:
-        """The cases of a node with their targets (obligation 3): where they are not covered, its halves are tried."""
-        if (number, asked) not in self.known:
-            place = placed(self.nodes[number].region)
-            self.known[number, asked] = self.parts(number, asked, place, self.named(number), ())
-        return self.known[number, asked]
-
-    def named(self, number: int) -> list[int] | None:
-        """The nodes that a node names; None where all are meant."""
-        after = self.nodes[number].after
-        return None if after is None else [self.names[name] for name in after if name in self.names]
-
-    def parts(
-        self, number: int, asked: Atoms, place: Place, named: Sequence[int] | None, before: tuple[Fork, ...]
-    ) -> list[Step]:
-        """The steps of a part of a node."""
-        found = [self.step(case, named, before) for case in self.cases(number, asked, moves=True, place=place)]
-        halves = place.halves() if len(before) < MAX_HALVINGS else None
-        if halves is None or all(step.targets != () for step in found):
-            return found
-        return [
-            step
-            for taken, half in enumerate(halves)
-            for step in self.parts(number, asked, half, named, (*before, Fork("either", 2, taken)))
-        ]
-
-    def step(self, case: Case, named: Sequence[int] | None, before: tuple[Fork, ...]) -> Step:
-        forks = (*before, *case.forks)
-        if case.after is None:
-            return Step(forks, case.truths, None)
-        return Step(forks, case.truths, tuple(self.covering(case.after.region, named) or ()))
-
-    def truths(self, number: int, asked: Atoms) -> list[Case]:
-        """What is true at a node, without its steps."""
-        if (number, asked) not in self.seen:
-            self.seen[number, asked] = self.cases(number, asked, moves=False)
-        return self.seen[number, asked]
-
-    def is_last(self, number: int) -> bool:
-        """Whether nothing is said of a node's steps: they must not matter."""
-        return self.nodes[number].after == ()
-
-    def uncovered(self, number: int) -> Rejected:
-        """Why a node is rejected whose states may go where no set is."""
-        node, named = self.nodes[number], self.named(number)
-        for case in self.cases(number, frozenset(), moves=True):
-            if case.after is not None and self.covering(case.after.region, named) is None:
-                where = self.system.described(case.after.region)
-                return Rejected(f"a step leads to {where}, which no set named contains", node.name, 3)
-        raise AssertionError("a step that is not covered")
-
-    def described(self, number: int) -> tuple[str, str]:
-        """The name of a node, and its states."""
-        return self.nodes[number].name, self.system.described(self.nodes[number].region)
-
-
-class Endless(Rejected):
-    """More sets come of one that is followed than are looked at."""
-
-
-class Walk:
-    """A set of states followed as far as the claim asks, step by step (the lemma *tree*)."""
-
-    def __init__(self, graph: Graph, name: str, start: Place) -> None:
-        self.graph, self.system, self.normal, self.name = graph, graph.system, graph.normal, name
-        self.places: list[Place] = [start]
-        self.numbers: dict[tuple[object, ...], int] = {}
-        self.known: dict[tuple[int, Atoms], list[Step]] = {}
-
-    def number(self, place: Place) -> int:
-        if place.key not in self.numbers:
-            most = MAX_ROUNDED if place.directed else MAX_PLACES
-            if len(self.places) >= most:
-                raise Endless(f"more than {most:,} sets come of one that is followed", self.name)
-            self.numbers[place.key] = len(self.places)
-            self.places.append(place)
-        return self.numbers[place.key]
-
-    def is_last(self, number: int) -> bool:
-        """Whether the claim is looked at first, and a step only where it asks for one: it may ask for none."""
-        return True
-
-    def truths(self, number: int, asked: Atoms) -> list[Case]:
-        return self.cases(number, asked, moves=False)
-
-    def cases(self, number: int, asked: Atoms, moves: bool) -> list[Case]:
-        try:
-            return self.system.cases(self.places[number], self.normal.atoms, asked, moves)
-        except Rejected as problem:
-            raise Rejected(problem.reason, self.name, problem.obligation) from None
-
-    def steps(self, number: int, asked: Atoms) -> list[Step]:
-        if (number, asked) not in self.known:
-            made = []
-            for case in self.cases(number, asked, moves=True):
-                targets = None if case.after is None else (self.number(case.after),)
-                made.append(Step(case.forks, case.truths, targets))
-            self.known[number, asked] = made
-        return self.known[number, asked]
-
-    def uncovered(self, number: int) -> Rejected:
-        raise AssertionError("what is followed is covered")
-
-    def described(self, number: int) -> tuple[str, str]:
-        return self.name, self.system.described(self.places[number].region)
+MAX_PAIRS = 5_000_000
 
 
 def walk(graph: Graph, number: int) -> None:
     """Follow a set in floats, and where these do not show the claim in rational numbers."""
-    try:
-        follow(graph, number, directed=True)
-    except Rejected as problem:
-        if problem.obligation == 6:
-            raise
-        follow(graph, number, directed=False)
-
-
-def follow(graph: Graph, number: int, directed: bool) -> None:
-    """Follow a set; where its bounds are too loose, its halves, and so on."""
     node = graph.nodes[number]
-    left = [(placed(node.region, directed), 0)]
+    if node.is_box:
+        try:
+            return follow(graph, node.name, [placed(node.region, directed=True)])
+        except Rejected as problem:
+            if problem.obligation == 6:
+                raise
+    follow(graph, node.name, [place for place, _ in graph.places(number)])
+
+
+def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
+    """Follow sets; where their bounds are too loose, their halves, and so on."""
+    left = [(place, 0) for place in reversed(places)]
     for _ in range(MAX_CUTS):
         if not left:
             return
         place, depth = left.pop()
         try:
-            Product(Walk(graph, node.name, place)).check([0])
+            Product(Walk(graph, name, place)).check([0])
         except Rejected as problem:
-            hopeless = problem.obligation == 6 or (directed and isinstance(problem, Endless))
+            hopeless = problem.obligation == 6 or (place.directed and isinstance(problem, Endless))
             halves = place.halves() if depth < MAX_DEPTH and not hopeless else None
             if halves is None:
                 raise
             left += [(half, depth + 1) for half in reversed(halves)]
-    raise Rejected(f"more than {MAX_CUTS:,} parts of a set that is followed", node.name)
+    raise Rejected(f"more than {MAX_CUTS:,} parts of a set that is followed", name)
 
 
-def discrete(region: Region) -> tuple[Cell, ...]:
-    """What a region says of truth values and labels."""
-    return tuple(cell for cell in region if not isinstance(cell, tuple))
+def by_induction(graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> None:
+    """`G p`: p is kept at the first k positions, and any k positions that keep it are followed by one that does."""
+    claim, first = graph.normal, graph.nodes[steps[0]]
+    if len({(graph.nodes[n].induction, graph.nodes[n].after_position) for n in steps}) > 1:
+        raise Unreadable("inductions of several lengths are not read")
+    graph.system.covers_all(
+        [graph.nodes[n].region for n in steps if not graph.nodes[n].rows and not graph.nodes[n].where]
+    )
+    graph.normal, step = claim.induction(first.induction, first.after_position)
+    decide(graph, starts)
+    graph.normal = step
+    for number in steps:
+        walk(graph, number)
 
 
-def covered(region: Region, sets: Sequence[tuple[int, Region]]) -> list[int] | None:
-    """The sets that together contain a region: what one of them leaves uncovered is cut into boxes, and so on."""
-    used: dict[int, None] = {}
-    left = [region]
-    for _ in range(MAX_PARTS):
-        tick()
-        if not left:
-            return list(used)
-        part = left.pop()
-        number, rest = next(((n, rest) for n, one in sets if (rest := difference(part, one)) is not None), (-1, []))
-        if number < 0:
-            return None
-        used[number] = None
-        left += rest
-    return None
-
-
-def difference(part: Region, one: Region) -> list[Region] | None:
-    """What is left of a box outside another, as closed boxes; None where that takes nothing away.
-
-    A box of lower dimension than its neighbours' common side is taken away where it lies inside the other.
-    """
-    rest: list[Region] = []
-    current = list(part)
-    for place, (cell, other) in enumerate(zip(part, one, strict=True)):
-        if not isinstance(cell, tuple) or not isinstance(other, tuple):
-            continue
-        if cell[1] < other[0] or cell[0] > other[1]:
-            return None
-        if cell[0] < cell[1] and (cell[1] == other[0] or cell[0] == other[1]):
-            return None  # they touch: nothing with an inside is taken away
-        if cell[0] < other[0]:
-            rest.append((*current[:place], (cell[0], other[0]), *current[place + 1 :]))
-        if cell[1] > other[1]:
-            rest.append((*current[:place], (other[1], cell[1]), *current[place + 1 :]))
-        current[place] = (max(cell[0], other[0]), min(cell[1], other[1]))
-    return rest
+def decide(graph: Graph, starts: Sequence[int]) -> None:
+    """A claim of paths from the sets that contain the initial states."""
+    Product(graph).check([number for number in starts if not graph.nodes[number].walk])
+    for number in starts:
+        if graph.nodes[number].walk:
+            walk(graph, number)
 
 
 # Path formulas --------------------------------------------------------------------------------------------------------

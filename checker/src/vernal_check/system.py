@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
+from functools import partial
+from math import ceil, floor, inf
 from typing import Any
 
 from vernal_check import curves
 from vernal_check.directed import spanned
 from vernal_check.errors import Rejected, Unreadable
-from vernal_check.evaluation import End, Fork, Run, outcomes
+from vernal_check.evaluation import End, Fork, Outcome, Run, outcomes
 from vernal_check.expressions import Scope
 from vernal_check.forms import ONE, ZERO, Exact, Form, Interval, Ranges, below
 from vernal_check.networks import computed
 from vernal_check.onnx import Network
-from vernal_check.syntax import Node
+from vernal_check.rows import most
+from vernal_check.syntax import Node, has_draw
 from vernal_check.task import Agent, Task, Variable, plain
 
 Cell = Interval | bool | str  # what a set says of a variable: the ends of a number, a truth value, a label
 Region = tuple[Cell, ...]
+Row = tuple[tuple[Fraction, ...], Fraction]  # coefficients of the variables, and what their sum is at most
 Truths = tuple[bool | None, ...]  # of the atoms of the claim; None where nobody asks
 MAX_STARTS = 2_000_000
 
@@ -36,21 +39,30 @@ class Place:
     values: tuple[Any, ...]
     ranges: tuple[tuple[int, Interval], ...]
     directed: bool = False
+    rows: tuple[Exact, ...] | None = None  # forms that are at most 0, where they are kept
 
     @property
     def region(self) -> Region:
         """The box around it."""
         ranges = dict(self.ranges)
-        return tuple(ends(value, ranges) if isinstance(value, Form) else value for value in self.values)
+        return tuple(ends(value, ranges, self.rows) if isinstance(value, Form) else value for value in self.values)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether its rows are seen to contradict each other: then there is no state."""
+        return bool(self.rows) and any(isinstance(cell, tuple) and cell[0] > cell[1] for cell in self.region)
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it apart from others."""
-        return self.ranges, *(value.key if isinstance(value, Form) else value for value in self.values)
+        rows = () if self.rows is None else (tuple(row.key for row in self.rows),)
+        return self.ranges, *rows, *(value.key if isinstance(value, Form) else value for value in self.values)
 
     def halves(self) -> tuple[Place, Place] | None:
         """The place cut in the middle of the symbol that matters most; None where there is none."""
-        widths = [(high - low) * self._weight(symbol) for symbol, (low, high) in self.ranges]
+        widths = [
+            0 if high - low == inf else (high - low) * self._weight(symbol) for symbol, (low, high) in self.ranges
+        ]
         if not widths or not max(widths):
             return None
         at = widths.index(max(widths))
@@ -61,19 +73,24 @@ class Place:
         parts = [
             (*self.ranges[:at], (symbol, ends), *self.ranges[at + 1 :]) for ends in ((low, middle), (middle, high))
         ]
-        return Place(self.values, parts[0], self.directed), Place(self.values, parts[1], self.directed)
+        return replace(self, ranges=parts[0]), replace(self, ranges=parts[1])
 
     def _weight(self, symbol: int) -> Any:
         return max((abs(v.terms[symbol]) for v in self.values if isinstance(v, Form) and symbol in v.terms), default=0)
 
 
-def ends(value: Form, ranges: Ranges) -> tuple[Fraction, Fraction]:
-    low, high = value.range(ranges)
-    return Fraction(low), Fraction(high)
+def ends(value: Form, ranges: Ranges, rows: tuple[Exact, ...] | None = None) -> Interval:
+    """The ends of a value: rational, or infinite."""
+    low, high = value.ends(ranges)
+    if rows and low < high and isinstance(value, Exact):
+        negative = value.times(-ONE)
+        assert isinstance(negative, Exact)
+        low, high = -most(negative, rows, ranges), most(value, rows, ranges)
+    return low if low == -inf else Fraction(low), high if high == inf else Fraction(high)
 
 
-def placed(region: Region, directed: bool = False) -> Place:
-    """A region as a place: the symbol of a variable is its number."""
+def placed(region: Region, directed: bool = False, keeps: bool = False) -> Place:
+    """A region as a place: the symbol of a variable is its number; `keeps` what is assumed about it as rows."""
     values: list[Any] = []
     ranges: list[tuple[int, Interval]] = []
     for number, cell in enumerate(region):
@@ -85,7 +102,7 @@ def placed(region: Region, directed: bool = False) -> Place:
         else:
             ranges.append((number, cell))
             values.append(Exact(ZERO, {number: ONE}))
-    return Place(tuple(values), tuple(ranges), directed)
+    return Place(tuple(values), tuple(ranges), directed, () if keeps else None)
 
 
 @dataclass(frozen=True)
@@ -127,21 +144,24 @@ class System:
             busy.add(name)
             plainly = Scope(run, lookup, self.calls)
             agent = task.agents.get(name)
-            known[name] = plainly.value(task.lets[name]) if agent is None else self._action(agent, plainly)
+            known[name] = plainly.value(task.lets[name]) if agent is None else self._action(agent, plainly, known)
             return known[name]
 
         return Scope(run, lookup, self.calls)
 
     # Networks ---------------------------------------------------------------------------------------------------------
 
-    def _action(self, agent: Agent, scope: Scope) -> Any:
+    def _action(self, agent: Agent, scope: Scope, remembered: dict[str, Any]) -> Any:
         inputs: list[Form] = []
         for node in agent.observe:
             value = scope.value(node)
             inputs += value if isinstance(value, tuple) else [value]
         if not all(isinstance(value, Form) for value in inputs):
             raise Unreadable(f"the agent {agent.name} observes something that is no number")
-        out = self.network(self._chosen(agent, scope), inputs, scope.run)
+        network, memory = self._chosen(agent, scope), self.task.memories.get(agent.name, ())
+        out = self.network(network, [*inputs, *(scope.lookup(name, scope) for name in memory)], scope.run)
+        for name in reversed(memory):  # its last outputs are what it remembers next
+            remembered[f"{name}'"], out = out[-1], out[:-1]
         if agent.act == "argmax":
             winner = scope.run.largest(out)
             return Exact(Fraction(winner)) if agent.labels is None else agent.labels[winner]
@@ -173,16 +193,16 @@ class System:
         if len(inputs) != network.size:
             raise Unreadable(f"a network of {network.size} inputs is given {len(inputs)}")
         if not all(value.is_constant for value in inputs):
-            return computed(network, inputs, run.ranges)
+            return computed(network, inputs, run)
         key = (id(network), tuple(value.value for value in inputs))
         if key not in self.remembered:
-            self.remembered[key] = tuple(computed(network, inputs, run.ranges))
+            self.remembered[key] = tuple(computed(network, inputs, run))
         return self.remembered[key]
 
     # Questions --------------------------------------------------------------------------------------------------------
 
-    def starts(self) -> Iterator[Region]:
-        """Regions that contain all initial states, and of single states only those that are initial."""
+    def starts(self) -> Iterator[Place]:
+        """Places that contain all initial states, and of single states only those that are initial."""
         parts = [list(self._starts(variable)) for variable in self.task.variables]
         count = 1
         for part in parts:
@@ -192,19 +212,35 @@ class System:
         for region in itertools.product(*parts):
             yield from self._restricted(placed(region))
 
-    def _restricted(self, place: Place) -> Iterator[Region]:
+    def is_initial(self, state: Region) -> bool:
+        """Whether one state is an initial one, which is decided exactly."""
+        if any(isinstance(cell, tuple) and cell[0] != cell[1] for cell in state):
+            return False
+        for variable, cell in zip(self.task.variables, state, strict=True):
+            parts = list(self._starts(variable))
+            inside = self.task.init[variable.name].op == "range" and any(map(partial(contains, cell), parts))
+            if not inside and cell not in parts:  # what is no rational number is enclosed, and no state is equal to it
+                return False
+        run = Run((), {})
+        try:
+            allowed = all(self.scope(run, placed(state)).truth(condition) for condition in self.task.where)
+        except curves.Undefined:
+            return False
+        return allowed and not run.forks  # no question was left open on the way
+
+    def _restricted(self, place: Place) -> Iterator[Place]:
         """The parts of a place in which the constraints on initial states may be true."""
         if not self.task.where:
-            yield place.region
+            yield place
             return
 
         def allowed(run: Run) -> bool:
             scope = self.scope(run, place)
             return all(scope.truth(condition) for condition in self.task.where)
 
-        for found in outcomes(dict(place.ranges), allowed):
+        for found in outcomes(dict(place.ranges), allowed, rows=()):
             if found.value:
-                yield Place(place.values, tuple((symbol, found.ranges[symbol]) for symbol, _ in place.ranges)).region
+                yield narrowed(place, found)
 
     def _starts(self, variable: Variable) -> Iterator[Cell]:
         node = self.task.init[variable.name]
@@ -237,7 +273,7 @@ class System:
         """All ways the positions of a place go; only what is true there unless it moves."""
         found = []
         for outcome in outcomes(
-            dict(place.ranges), lambda run: self._case(run, place, atoms, asked, moves), place.directed
+            dict(place.ranges), lambda run: self._case(run, place, atoms, asked, moves), place.directed, place.rows
         ):
             truths, after = outcome.value
             found.append(Case(outcome.forks, truths, after))
@@ -259,10 +295,17 @@ class System:
                 return truths, None
         except curves.Undefined as problem:
             raise Rejected(f"{problem} at some of the states {self.described(place.region)}", obligation=6) from None
-        used = sorted({symbol for value in after if isinstance(value, Form) for symbol in value.terms})
-        return truths, Place(tuple(after), tuple((symbol, run.ranges[symbol]) for symbol in used), place.directed)
+        used = {symbol for value in after if isinstance(value, Form) for symbol in value.terms}
+        rows = None if run.rows is None else kept_rows(run, used)
+        ranges = tuple(
+            (symbol, run.ranges[symbol]) for symbol in sorted(used.union(*(row.terms for row in rows or ())))
+        )
+        return truths, Place(tuple(after), ranges, place.directed, rows)
 
     def _next(self, scope: Scope, variable: Variable) -> Any:
+        if variable.owner is not None:  # what an agent remembers
+            scope.lookup(variable.owner, scope)
+            return scope.lookup(f"{variable.name}'", scope)
         node = self.task.next.get(variable.name)
         if node is None:
             return scope.lookup(variable.name, scope)
@@ -270,9 +313,86 @@ class System:
             return scope.inside(node.args[1], node.args[2]).value(node.args[0])
         return scope.value(node)
 
+    # Sets of other shapes ---------------------------------------------------------------------------------------------
+
+    def inside(self, run: Run, place: Place, region: Region, rows: Sequence[Row], where: Node | None) -> bool:
+        """Whether the states of a place are in a set: its ends, its rows, its condition."""
+        for value, cell in zip(place.values, region, strict=True):
+            if not isinstance(cell, tuple):
+                if value != cell:
+                    return False
+                continue
+            low, high = cell
+            if low != -inf and not run.is_negative(Exact(low).minus(value), strict=False):
+                return False
+            if high != inf and not run.is_negative(value.minus(Exact(high)), strict=False):
+                return False
+        return all(self.below(run, place, row) for row in rows) and (
+            where is None or self.scope_of_states(run, place).truth(where)
+        )
+
+    def covers_all(self, regions: Sequence[Region]) -> None:
+        """Refuse regions that leave out a state there could be, whatever its numbers are."""
+        options: list[list[Cell]] = []
+        for variable in self.task.variables:
+            if variable.sort == "int":
+                raise Unreadable("an induction over integers is not read")
+            everything: list[Cell] = [(-inf, inf)] if variable.sort == "real" else [*variable.labels]
+            options.append([False, True] if variable.sort == "bool" else everything)
+        for region in itertools.product(*options):
+            if region not in regions:
+                raise Rejected(f"the induction says nothing of the states {self.described(region)}", obligation=1)
+
+    def below(self, run: Run, place: Place, row: Row) -> bool:
+        total: Form = Exact(-row[1])
+        for a, value in zip(row[0], place.values, strict=True):
+            total = total.plus(value.times(a)) if a else total
+        return run.is_negative(total, strict=False)
+
+    def scope_of_states(self, run: Run, place: Place) -> Scope:
+        """Where a condition on states is evaluated: nothing is drawn, and nobody acts."""
+        task, busy = self.task, set[str]()
+        known: dict[str, Any] = dict(zip(self.names, place.values, strict=True))
+        for name, components in task.arrays.items():
+            known[name] = tuple(known[one] for one in components)
+
+        def lookup(name: str, scope: Scope) -> Any:
+            if name in known or name in task.parameters:
+                return known[name] if name in known else task.parameters[name]
+            if name in task.lets and name not in busy and not has_draw(task.lets[name]):
+                busy.add(name)
+                known[name] = scope.value(task.lets[name])
+                return known[name]
+            return name if name in self.labels else plain(name)
+
+        return Scope(run, lookup, {})
+
     def described(self, region: Region) -> str:
         """A region, or the state that it is."""
         return ", ".join(f"{v.name} = {_shown(cell)}" for v, cell in zip(self.task.variables, region, strict=True))
+
+
+def narrowed(place: Place, found: Outcome[Any]) -> Place:
+    """The part of a place that one outcome is about."""
+    ranges = tuple((symbol, found.ranges[symbol]) for symbol, _ in place.ranges)
+    return replace(place, ranges=ranges, rows=found.rows)
+
+
+def kept_rows(run: Run, used: set[int]) -> tuple[Exact, ...]:
+    """The rows that say something of symbols that are used, or of others that have to do with them."""
+    left, kept, size = list(run.rows or ()), list[Exact](), -1
+    reached = set(used)
+    while len(kept) > size:
+        size = len(kept)
+        kept += [row for row in left if not reached.isdisjoint(row.terms)]
+        left = [row for row in left if reached.isdisjoint(row.terms)]
+        reached.update(*(row.terms for row in kept))
+    return tuple({row.key: row for row in kept}.values())
+
+
+def contains(cell: Cell, part: Cell) -> bool:
+    """Whether a number is between the ends of an interval."""
+    return isinstance(cell, tuple) and isinstance(part, tuple) and part[0] <= cell[0] and cell[1] <= part[1]
 
 
 # Cells ----------------------------------------------------------------------------------------------------------------
@@ -294,7 +414,7 @@ def _checked(value: Any, ranges: Ranges, variable: Variable) -> Any:
     if variable.sort in ("real", "int") and isinstance(value, Form):
         if value.is_constant and variable.sort == "real":
             return value
-        low, high = value.range(ranges)
+        low, high = value.ends(ranges)
         if variable.sort == "int" and (low != high or Fraction(low).denominator != 1):
             raise Rejected(f"the integer {variable.name} is not one number in a case", obligation=3)
         return Exact(Fraction(low)) if low == high else value

@@ -28,7 +28,7 @@ TOP = {
     "vernal", "name", "parameters", "constants", "networks", "state", "init", "agents", "environment", "properties",
     "predicates",
 }  # fmt: skip
-AGENT = {"policy", "observe", "act", "labels"}
+AGENT = {"policy", "observe", "act", "labels", "memory", "remember"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Variable:
     name: str
     sort: str  # real, int, bool or enum
     labels: tuple[str, ...] = ()
+    owner: str | None = None  # the agent that remembers it
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Task:
     parameters: dict[str, Form] = field(default_factory=dict)  # and constants
     functions: dict[str, Network] = field(default_factory=dict)
     agents: dict[str, Agent] = field(default_factory=dict)
+    memories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the variables that an agent remembers
     lets: dict[str, Node] = field(default_factory=dict)
     next: dict[str, Node] = field(default_factory=dict)
     enabled: Node = field(default_factory=lambda: Node("name", ("true",)))
@@ -130,12 +132,15 @@ class Builder:
         self, folder: Path, table: Mapping[str, Any], given: Mapping[str, Fraction], hashes: list[str]
     ) -> None:
         self.folder, self.table = folder, table
+        self.starts = dict[str, Node]()  # of what agents remember
         unknown = set(table) - TOP
         if unknown or table.get("vernal") != 1:
             raise Unreadable(f"{', '.join(sorted(unknown)) or 'a file without vernal = 1'}: not read by this program")
         self.task = Task(str(table.get("name", "")), hashes=hashes)
         self.constants(given)
         self.task.functions = {name: self.network(file)[0] for name, file in self.section("networks").items()}
+        if any(network.memory for network in self.task.functions.values()):
+            raise Unreadable("a network with a memory is no function")
         self.state()
         self.agents()
         self.environment()
@@ -238,7 +243,7 @@ class Builder:
         entries = dict(self.section("init"))
         where = entries.pop("where", [])
         self.task.where = [tree(item) for item in ([where] if isinstance(where, str) else where)]
-        self.task.init = self.spread(entries, syntax.region)
+        self.task.init = {**self.spread(entries, syntax.region), **self.starts}
         missing = [variable.name for variable in self.task.variables if variable.name not in self.task.init]
         if missing:
             raise Unreadable(f"{missing[0]} has no start")
@@ -266,6 +271,26 @@ class Builder:
             )
             if self.task.agents[name].act not in ("argmax", "raw") and isinstance(act, str):
                 raise Unreadable(f"act = {act!r} is not read")
+            self.memory(name, item, max(network.memory for network, _ in read))
+
+    def memory(self, name: str, item: Mapping[str, Any], size: int) -> None:
+        """What an agent remembers, as variables of the state."""
+        if not size:
+            if "memory" in item or "remember" in item:
+                raise Unreadable(f"the agent {name} has a network without a memory")
+            return
+        if isinstance(item.get("policy"), dict):
+            raise Unreadable("several networks with a memory are not read")
+        names = tuple(f"{name}.memory[{i}]" for i in range(size))
+        start = item.get("memory", 0)
+        starts = start if isinstance(start, list) else [start] * size
+        if len(starts) != size:
+            raise Unreadable(f"the memory of {name} has {size} numbers")
+        self.task.variables += [Variable(one, "real", owner=name) for one in names]
+        self.task.memories[name] = names
+        self.starts |= {one: tree(part, syntax.region) for one, part in zip(names, starts, strict=True)}
+        if "remember" in item:
+            self.task.arrays[str(item["remember"])] = list(names)
 
     def agent_labels(self, labels: Any) -> tuple[str, ...] | None:
         if labels is None or isinstance(labels, list):

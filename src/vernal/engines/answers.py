@@ -18,6 +18,7 @@ from vernal.engines.weaker_claims import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.belief import believed, confirmed, left_open
+from vernal.evidence.cover_lines import cover_lines
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates
@@ -202,6 +203,7 @@ def margin_on(trace: Trace, claim: Claim) -> float | None:
 
 def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
     note = f"no single path shows it: {known.excluded_by}"
+    sets = None if known.cover is None else tuple(cover_lines(known.cover, question.model))
     return Result(
         question.claim.text,
         VIOLATED,
@@ -210,6 +212,6 @@ def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
         assurance=known.assurance,
         notes=(note, *known.notes, *range_notes(question, known.trace, budget, known.seen)),
         statistics=known.statistics,
-        evidence=Tree(known.trace, known.excluded_by, known.invariant),
+        evidence=Tree(known.trace, known.excluded_by, known.invariant, sets),
         step=0,
     )

@@ -135,5 +135,7 @@ def certifying() -> tuple[Engine, ...]:
     from vernal.engines.invariants.engine import Invariants
     from vernal.engines.liveness.cycles import FairCycles
     from vernal.engines.liveness.engine import Liveness
+    from vernal.engines.liveness.promptness import Promptness
 
-    return Explicit(MAX_CERTIFIED_STATES), Invariants(), Liveness((FairCycles(kept_for_all_time()),))
+    waiting = Liveness((Promptness((Invariants(),)), FairCycles(kept_for_all_time())))
+    return Explicit(MAX_CERTIFIED_STATES), Invariants(), waiting

@@ -21,9 +21,8 @@ from vernal.sets.pieces.positions import nonlinear_step
 
 CERTIFYING_SHARE = 0.4  # of the time left, for each engine that is asked for sets alone
 CONTINUOUS = "certificates of models in continuous time are not written yet"
-MEMORIES = "certificates of agents with a memory are not written yet"
 OTHER_MODEL = "{} proved it of a model that was made of this one, and its sets are not those of this model"
-DIRECTIONS = "the invariant is not a union of boxes over all variables, and certificates of others are not written yet"
+DIRECTIONS = "the invariant says nothing of an integer variable"
 NO_SETS = "{} does not keep the sets that its proof rests on yet"
 HULLS = "the initial states are too many to be written as boxes"
 BRANCHING = "following paths shows nothing of a formula with path quantifiers, and {} keeps no sets yet"
@@ -42,8 +41,6 @@ def covering(question: Question, proof: Proof) -> Covering:
     model = question.model
     if question.time is not Time.STEPS:
         return Covering(refusal=CONTINUOUS)
-    if any(agent.slots for agent in model.agents):
-        return Covering(refusal=MEMORIES)
     if proof.cover is not None:
         return _found(proof.cover if proof.cover.model is model else None, OTHER_MODEL.format(proof.engine))
     if isinstance(proof.evidence, Invariant):
@@ -59,7 +56,7 @@ def with_sets(question: Question, known: Known, engines: Sequence[Engine], budge
     """A proof with sets for a certificate, from one of these engines where it has none of its own."""
     if not isinstance(known, Proof) or (own := covering(question, known)).cover is not None:
         return known
-    if own.refusal in (CONTINUOUS, MEMORIES):
+    if own.refusal == CONTINUOUS:
         return known
     for engine in engines:
         if engine.takes(question) is None:
@@ -68,6 +65,13 @@ def with_sets(question: Question, known: Known, engines: Sequence[Engine], budge
             if found is not None:
                 return replace(known, cover=found)
     return known
+
+
+def with_own_sets(question: Question, known: Proof) -> Proof:
+    """A proof with the sets of its invariant; they show every weaker claim about the model, too."""
+    if known.cover is not None or not isinstance(known.evidence, Invariant):
+        return known
+    return replace(known, cover=of_invariant(question.model, known.evidence))
 
 
 def with_followed(question: Question, known: Known, budget: Budget) -> Known:

@@ -16,6 +16,7 @@ from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, record_fields
 from vernal.evidence.belief import is_refuted
 from vernal.evidence.codec import encoded, restored
+from vernal.evidence.cover import ProofCover
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
@@ -84,6 +85,8 @@ def _plain(value: object, system: Model) -> object:
     match value:
         case Trace() | Tree() | Invariant() | Flowpipe():
             return encoded(value, system)
+        case ProofCover():
+            return None
         case Enum():
             return value.name
         case EngineFailure():

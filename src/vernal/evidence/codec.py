@@ -68,6 +68,7 @@ def _trace(fields: EvidenceFields, model: Model) -> Trace:
 
 def _tree_fields(tree: Tree, model: Model) -> dict[str, Any]:
     shown = {"excluded_by": tree.excluded_by, "trace": trace_file.to_json(tree.path, model)}
+    shown = shown if tree.sets is None else {**shown, "sets": list(tree.sets)}
     return shown if tree.invariant is None else {**shown, **_invariant_fields(tree.invariant, model)}
 
 
@@ -75,7 +76,11 @@ def _tree(fields: EvidenceFields, model: Model) -> Tree:
     if not isinstance(fields["excluded_by"], str):
         raise FormatError("trace file: a tree says what excludes other paths")
     invariant = None if fields.get("invariant") is None else _invariant(fields, model)
-    return Tree(trace_file.from_json(fields["trace"], _steps(model)), fields["excluded_by"], invariant)
+    sets = fields.get("sets")
+    if not isinstance(sets, list | None):
+        raise FormatError("trace file: the sets of a tree are no list")
+    path = trace_file.from_json(fields["trace"], _steps(model))
+    return Tree(path, fields["excluded_by"], invariant, None if sets is None else tuple(sets))
 
 
 def _steps(model: Model) -> System:
@@ -161,7 +166,7 @@ _TREE = Codec(
     _tree,
     recheck_tree,
     lambda tree: f"{path_words(tree.path)}, at whose end the claim fails: {tree.excluded_by}",
-    more=("invariant",),
+    more=("invariant", "sets"),
 )
 _INVARIANT = Codec(
     "invariant",

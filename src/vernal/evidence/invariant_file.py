@@ -10,12 +10,12 @@ from vernal.errors import FormatError, nearest
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.trace_values import read_number, write_number
 from vernal.model.expr import Component
-from vernal.model.system import System
+from vernal.model.system import Model, System
 
 KEYS = {"components", "prefix", "sets"}
 
 
-def component_names(system: System) -> dict[str, Component]:
+def component_names(system: Model) -> dict[str, Component]:
     """The names under which components of state and memory appear: `x`, and `advisor.memory[0]` of an agent."""
     names: dict[str, Component] = {variable.name: (variable.var, 0) for variable in system.state}
     for agent in system.agents:

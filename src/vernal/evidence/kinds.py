@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
@@ -17,12 +17,14 @@ EvidenceKind = Literal["trace", "lasso", "tree", "invariant", "flowpipe", "recur
 class Tree:
     """A state at which the claim fails although no single path shows it, and what excludes the paths from there.
 
-    Where that is an invariant, in which every path from the state stays, it can be checked again.
+    Where that is an invariant, in which every path from the state stays, or sets that show the negation of the claim at
+    the state (the lines of a certificate), it can be checked again.
     """
 
     path: Trace  # from an initial state to the state at which the claim fails
     excluded_by: str  # "bounds on all paths from this state exclude the claim", ...
     invariant: Invariant | None = None
+    sets: tuple[Any, ...] | None = None
 
     @property
     def kind(self) -> EvidenceKind:

@@ -96,6 +96,7 @@ class FailingState(Knowledge):
     assurance: Assurance
     excluded_by: str  # what excludes the paths that would keep the claim
     invariant: Invariant | None = None  # that shows it, where one does
+    cover: ProofCover | None = None  # sets that show it, where there are any
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,19 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 from vernal.errors import InputError
-from vernal.evidence.cover import WORLD, ProofCover, SetEnds
-from vernal.evidence.document_head import exact_number, head
+from vernal.evidence.cover import WORLD, ProofCover, components
+from vernal.evidence.cover_lines import cover_lines
+from vernal.evidence.document_head import head
 from vernal.evidence.result import HOLDS, Result
 from vernal.formats.task.shelf import Shelf
 from vernal.logic.task import Task
-from vernal.model.initial import Ends
-from vernal.model.sorts import BOOL, Kind, Sort
 from vernal.run.output import write_text
 
 VERSION, SEMANTICS = 1, "steps-1"
@@ -40,14 +37,7 @@ class CertificateFile:
     def lines(self) -> Iterator[str]:
         """The lines of the file."""
         yield _line(self.header)
-        for cells in self.cover.sets:
-            for one in _discrete(cells, self.sorts):
-                written = [_cell(ends, sort) for ends, sort in zip(one, self.sorts, strict=True)]
-                yield _line({"set": written, "walk": True} if self.cover.is_followed else written)
-
-    @property
-    def sorts(self) -> list[Sort]:
-        return [variable.sort for variable in self.task.model.state]
+        yield from map(_line, cover_lines(self.cover, self.task.model))
 
     @property
     def header(self) -> dict[str, Any]:
@@ -61,19 +51,19 @@ class CertificateFile:
             "formula": self.formula,
             "property": self.name,
             "verdict": HOLDS.value,
-            "variables": [variable.name for variable in self.task.model.state],
-            **({"worlds": self.worlds} if self.worlds else {}),
+            "variables": list(components(self.task.model)),
+            **worlds_of(self.task),
         }
-
-    @property
-    def worlds(self) -> dict[str, str]:
-        """The texts of the worlds that the task is built on."""
-        named = [one.file.removeprefix(WORLD) for one in self.task.networks if one.file.startswith(WORLD)]
-        return {} if Shelf.find is None else {name: Shelf.find(name) for name in named}
 
     def save(self, file: str | Path) -> None:
         """Write the file, for `vernal-check`."""
         write_text(file, "".join(f"{line}\n" for line in self.lines()))
+
+
+def worlds_of(task: Task) -> dict[str, dict[str, str]]:
+    """The texts of the worlds that a task is built on, as an entry of a header; none where it is built on none."""
+    named = [one.file.removeprefix(WORLD) for one in task.networks if one.file.startswith(WORLD)]
+    return {} if Shelf.find is None or not named else {"worlds": {name: Shelf.find(name) for name in named}}
 
 
 def certificate_of(result: Result) -> CertificateFile:
@@ -83,28 +73,5 @@ def certificate_of(result: Result) -> CertificateFile:
     return CertificateFile(result.task, result.formula, result.property, result.cover)
 
 
-# Sets as JSON ---------------------------------------------------------------------------------------------------------
-
-
 def _line(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def _discrete(cells: SetEnds, sorts: list[Sort]) -> Iterator[SetEnds]:
-    """A set with several discrete values, as a set for each."""
-    options = [_values(ends) if sort.is_discrete else [ends] for ends, sort in zip(cells, sorts, strict=True)]
-    yield from islice(product(*options), MAX_EXPANDED)
-
-
-def _values(ends: Ends) -> list[Ends]:
-    low, high = ends
-    return [(Fraction(n), Fraction(n)) for n in range(-(-low.numerator // low.denominator), int(high // 1) + 1)]
-
-
-def _cell(ends: Ends, sort: Sort) -> Any:
-    low, high = ends
-    if sort == BOOL:
-        return bool(low)
-    if sort.kind is Kind.ENUM:
-        return sort.labels[int(low)]
-    return exact_number(low) if low == high else [exact_number(low), exact_number(high)]

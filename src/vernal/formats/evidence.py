@@ -16,7 +16,10 @@ from vernal.evidence import evidence_file
 from vernal.evidence.codec import codec_of
 from vernal.evidence.evidence_file import EvidenceFile
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
+from vernal.evidence.kinds import Tree
+from vernal.evidence.recheck_paths import path_words
 from vernal.evidence.result import Result
+from vernal.formats.certificate_check import judged
 from vernal.formats.jani.planning_task import open_jani
 from vernal.formats.loading import is_planning_model, load
 from vernal.formats.networks import is_file, read_bytes
@@ -62,9 +65,20 @@ def check_again(
     task: Task | None = None
     try:
         task = task_of(file, path, allow_outside) if subject is None else as_task(subject)
-        return replace(_judged(file, task), task=task)
+        return replace(_by_sets(file, task, path, _judged(file, task)), task=task)
     except Rejected as why:
         return Recheck(Judgement.REJECTED, str(why), task=task)
+
+
+def _by_sets(file: EvidenceFile, task: Task, path: Path, checked: Recheck) -> Recheck:
+    """What was left open of a tree of one state, by the sets beside it."""
+    if checked.judgement is not Judgement.UNDECIDED or checked.evidence is None or not file.content.get("sets"):
+        return checked
+    tree = codec_of(file.evidence).decode(file.content, task.model)
+    if not isinstance(tree, Tree) or len(tree.path) > 1:
+        return checked
+    judgement, reason = judged(tree, file, task, find_task(file, path))
+    return replace(checked, judgement=judgement, reason=f"{path_words(tree.path)}; {reason}")
 
 
 def read_text(file: Path) -> str:

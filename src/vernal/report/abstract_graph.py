@@ -38,6 +38,7 @@ class DrawnGraph:
     title: str
     nodes: tuple[GraphNode, ...]
     arrows: dict[tuple[int, int], tuple[str, ...]]
+    hint: str = "point at a node to see what the predicates say"
 
     def label(self, arrow: tuple[int, int]) -> str:
         """The labels of an arrow, as many as are short enough to be written on it."""

@@ -243,4 +243,4 @@ def _legend(graph: DrawnGraph, y: float) -> Iterator[str]:
         yield f'<g class="unsafe"><rect x="{x}" y="{y - 6}" width="20" height="14" rx="3"/></g>'
         yield f'<text x="{x + 26}" y="{y + 5}">holds unsafe states</text>'
         x += 160
-    yield f'<text x="{x}" y="{y + 5}" fill="{SOFT}">point at a node to see what the predicates say</text>'
+    yield f'<text x="{x}" y="{y + 5}" fill="{SOFT}">{escape(graph.hint)}</text>'

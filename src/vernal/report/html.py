@@ -70,6 +70,7 @@ class Pictures:
 
     paths: Sequence[str] = ()
     invariant: Sequence[str] = ()
+    certificate: str = ""  # its sets as a graph
     faults: str = ""  # a table of the decisions along its trace
 
 
@@ -146,6 +147,7 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
         parts += ["<h3>Which decision was wrong</h3>", pictures.faults]
     if result.invariant is not None:
         parts += [*_figures(pictures.invariant), _invariant(result.invariant)]
+    parts += [pictures.certificate] if pictures.certificate else []
     parts += _statistics(result)
     return "\n".join(parts)
 

@@ -22,6 +22,7 @@ from vernal.logic.times import Time
 from vernal.logic.words import words
 from vernal.printable import MAX_FORMULA, shortened
 from vernal.queries.faults import Faults
+from vernal.report.certificate_graph import certificate_part
 from vernal.report.document import document, dump
 from vernal.report.drawing import Drawing, Picture, no_picture
 from vernal.report.evidence_pictures import PICTURES
@@ -77,12 +78,14 @@ def report_page(
 def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list[Pictures]:
     """What is drawn of each answer: evidence comes first, should there not be time for everything."""
     order = sorted(range(len(answers)), key=lambda place: answers[place].result.evidence is None)
-    drawn = {place: _pictures_of(task, answers[place], drawing) for place in order}
+    drawn = {place: _pictures_of(task, answers[place], place, drawing) for place in order}
     return [drawn[place] for place in range(len(answers))]
 
 
-def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
+def _pictures_of(task: Task, one: Answered, place: int, drawing: Drawing) -> Pictures:
     drawn = _drawn(task, one, drawing)
+    if one.result.cover is not None:
+        drawn = replace(drawn, certificate=drawing.picture(lambda _: certificate_part(one.result, place)))
     return drawn if one.faults is None else replace(drawn, faults=show_faults(one.faults))
 
 

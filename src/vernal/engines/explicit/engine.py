@@ -22,7 +22,7 @@ from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
 from vernal.engines.refusals import in_steps
 from vernal.evidence.candidates import witnessed
-from vernal.evidence.cover import ProofCover, of_states
+from vernal.evidence.cover import ProofCover, components, of_states
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
@@ -36,6 +36,7 @@ from vernal.sets.finite.columns import NotFinite
 from vernal.sets.finite.size import is_enumerable
 from vernal.sets.finite.table import Numbers
 
+MAX_SHOWN = 10_000  # states that evidence lists, to show what no path does
 UNDEFINED = "an atom of the formula is undefined at reachable states, and the answer depends on it"
 NOT_REPLAYED = "a path was found on the graph but did not replay"
 NO_PATH = "the claim fails at a state, but no path was found that shows it"
@@ -184,6 +185,7 @@ class GraphQuestion:
             direction=self.graph.direction,
             assurance=Assurance.EXACT,
             excluded_by=f"all of the {self.graph.size:,} positions that can be reached were looked at",
+            cover=self._sets() if len(self.graph.rows) <= MAX_SHOWN else None,
             statistics=self.statistics,
         )
 
@@ -208,11 +210,11 @@ class GraphQuestion:
 
     def _cover(self) -> ProofCover | None:
         """Every state that was looked at, where somebody wants to know."""
-        if not self.budget.keeps_sets:
-            return None
-        system, columns = self.question.system, self.enumeration.columns
-        values = map(columns.valuation, self.graph.rows.tolist())
-        return of_states(system, ([value[var][0] for var in system.vars] for value in values))
+        return self._sets() if self.budget.keeps_sets else None
+
+    def _sets(self) -> ProofCover:
+        model = self.question.system
+        return of_states(model, self.enumeration.columns.points(list(components(model).values()), self.graph.rows))
 
     def _open(self, reason: str) -> Open:
         return Open(engine=Explicit.name, reason=reason, statistics=self.statistics)

@@ -14,12 +14,14 @@ from math import inf
 
 from vernal.engines.base import Engine
 from vernal.engines.chain import InOrder, Prover
+from vernal.engines.covers import followed
 from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
 from vernal.engines.refusals import by_paths, of_every_step
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
+from vernal.evidence.cover import ProofCover, of_condition, of_induction
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.logic.claim import always
 from vernal.logic.formula import Always, Bound
@@ -160,8 +162,19 @@ class InductionSearch:
             subject=Subject.PATHS,
             assurance=min(based.assurance, step.assurance),
             empty=based.empty,
+            cover=self._cover(k) if self.budget.keeps_sets else None,
             statistics={**based.statistics, "k": k, "depth": k, "method": f"step by {step.engine}"},
         )
+
+    def _cover(self, k: int) -> ProofCover | None:
+        """All states, from which k positions that keep the claim are followed by one that does; or those that do."""
+        kept, model, claim = self.claimed.arg, self.question.model, self.question.claim.linear
+        first = int(self.claimed.bound.lower)
+        if horizon(kept):
+            return None
+        if not isinstance(claim, Always):
+            return of_condition(model, str(kept)) if k == 1 and not first else None
+        return of_induction(model, k, first, followed(model))
 
     def _open(self, depth: int, reason: str) -> Open:
         return Open(engine=Induction.name, reason=reason, proven_steps=self.proven, statistics={"depth": depth})

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vernal.engines.base import Engine
 from vernal.engines.liveness.finite_paths import ends_well
 from vernal.engines.liveness.method import NAME, open_for
-from vernal.evidence.cover import ProofCover
+from vernal.evidence.cover import ProofCover, ProofSet, components
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.geometry.directions import Template
@@ -174,17 +174,17 @@ class BoxGraph:
 
     def cover(self, model: Model) -> ProofCover | None:
         """The boxes without what the automaton remembers; None where a variable of the model is in none of them."""
-        labels, numbers = [var for var, _ in self.loop.labels], [var for var, _ in self.loop.numbers]
-        if any(variable.var not in (*labels, *numbers) for variable in model.state):
+        labels, numbers, wanted = list(self.loop.labels), list(self.loop.numbers), list(components(model).values())
+        if any(place not in (*labels, *numbers) for place in wanted):
             return None
-        columns = [(*labels, *numbers).index(variable.var) for variable in model.state]
+        columns = [(*labels, *numbers).index(place) for place in wanted]
         places = np.unique(np.array([np.frombuffer(key, np.int64) for key in self.numbers])[:, columns], axis=0)
         step = [Fraction(1), *map(Fraction, self.grid.step.tolist())]
         scales = [step[max(0, column - len(labels) + 1)] for column in columns]
-        widths = [0 if variable.sort.is_discrete else 1 for variable in model.state]
+        widths = [0 if var.sort.is_discrete else 1 for var, _ in wanted]
         entries = list(zip(scales, widths, strict=True))
         sets = ([(n * a, (n + w) * a) for n, (a, w) in zip(row, entries, strict=True)] for row in places.tolist())
-        return ProofCover(tuple(map(tuple, sets)), model=model)
+        return ProofCover(tuple(ProofSet(tuple(one)) for one in sets), model)
 
     def _number(self, places: GridPlaces) -> NDArray[np.int64]:
         """The numbers of boxes; one that is met for the first time gets the next."""

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
+from vernal.engines.covers import with_own_sets
 from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.formula import Formula
@@ -68,7 +69,7 @@ class FirstProof:
             begun = budget.elapsed
             known = believed(question.claim, within(engine, question, part))
             if isinstance(known, Proof):
-                return known
+                return with_own_sets(question, known) if budget.keeps_sets else known
             left_open = known if isinstance(known, Open) else Open(engine=engine.name, reason="it is broken")
             tried.append(Turned(left_open, budget.elapsed - begun))
         return open_for("; ".join(reasons(tried)))

@@ -14,7 +14,7 @@ import numpy as np
 from vernal.interpret.discrete.solutions import ValueBoxes
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
 from vernal.model.initial import InitialSet, OneOf, Start, Valuation
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.sets.finite.table import Codes, Numbers
@@ -159,6 +159,15 @@ class Columns:
             var: tuple(self._exact(var.sort, int(row[column])) for column in place)
             for var, place in self.places.items()
         }
+
+    def points(self, components: Sequence[Component], rows: Codes) -> Iterator[tuple[tuple[Fraction, Fraction], ...]]:
+        """The exact values of these components in rows, each as both ends; equal values are one object."""
+        tables = []
+        for var, place in components:
+            codes, index = np.unique(rows[:, self.places[var].start + place], return_inverse=True)
+            values = [(exact, exact) for exact in (self._exact(var.sort, int(code)) for code in codes)]
+            tables.append([values[i] for i in index.tolist()])
+        yield from zip(*tables, strict=True)
 
     def _exact(self, sort: Sort, code: int) -> Fraction:
         return self.rationals.values[code] if sort == REAL else Fraction(code)
