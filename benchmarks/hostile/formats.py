@@ -130,7 +130,7 @@ def _certificates(seeds: FormatSeeds) -> list[Path]:
     if followed.exists():
         head, first, *_ = map(json.loads, followed.read_text().splitlines())
         cells, row = first["set"], [*([0] * len(first["set"])), 1]
-        forms = [
+        forms: list[dict[str, object]] = [
             {"rows": [row, row]},
             {"where": "T <= 100 | (T > 2 & T < 1)"},
             {"walk": True, "induction": 2, "after": 1},

@@ -122,8 +122,9 @@ class Returns:
 
         def ending(found: Segments, keeps: Mask) -> Mask:
             own = self._ends(found)
-            ends.extend(own[box] for box in np.flatnonzero(keeps))
-            return keeps
+            ended = keeps & np.array([len(one) > 0 for one in own])
+            ends.extend(own[box] for box in np.flatnonzero(ended))
+            return ended
 
         end = cut_until_decided(boxes, lambda own: self._open(own, ending), self._cut, limits, self.tick).end
         return np.concatenate(ends) if end is CuttingEnd.DECIDED else None
@@ -143,7 +144,7 @@ class Returns:
         """The boxes that keep everything and end in targets."""
         ends, good = self._ends(found), keeps.copy()
         for box in np.flatnonzero(keeps):
-            good[box] = all(self._covered(low, high, targets) for low, high in ends[box])
+            good[box] = len(ends[box]) > 0 and all(self._covered(low, high, targets) for low, high in ends[box])
         return good
 
     def _passing(self, section: Section, found: Segments, keeps: Mask) -> Mask:
