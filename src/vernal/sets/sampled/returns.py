@@ -122,7 +122,7 @@ class Returns:
 
         def ending(found: Segments, keeps: Mask) -> Mask:
             own = self._ends(found)
-            ended = keeps & np.array([len(one) > 0 for one in own])
+            ended: Mask = keeps & np.array([len(one) > 0 for one in own])
             ends.extend(own[box] for box in np.flatnonzero(ended))
             return ended
 
