@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import metadata
 
-
 NOT_INSTALLED = "0+not.installed"  # a source tree that is imported from where it lies
 
 
