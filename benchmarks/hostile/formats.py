@@ -69,7 +69,12 @@ class Format:
 def formats(seeds: FormatSeeds) -> dict[str, Format]:
     """All of them, by what they are called."""
     read = {**_tasks(seeds), **_networks(seeds), **_planning(seeds), **_evidence(seeds), **_texts(seeds)}
-    return {**read, "certificate": Format(_certificates(seeds), mutated, _read_certificate)}
+    *proper, shaped = _certificates(seeds)
+    return {
+        **read,
+        "certificate": Format(proper, mutated, _read_certificate),
+        "certificate with forms": Format([shaped], mutated, _read_certificate),
+    }
 
 
 def _tasks(seeds: FormatSeeds) -> dict[str, Format]:
@@ -122,22 +127,24 @@ def _evidence(seeds: FormatSeeds) -> dict[str, Format]:
 
 
 def _certificates(seeds: FormatSeeds) -> list[Path]:
-    """Certificates of single states, of a set that is followed, and of sets with rows, conditions and inductions."""
+    """Certificates of single states and of a set that is followed, and one with rows, a condition and an induction.
+
+    The last one has these forms for mutations to change, and shows nothing: it is rejected as it is.
+    """
     states, followed = seeds.folder / "states.certificate", seeds.folder / "followed.certificate"
     vn.check(seeds.folder / "corridor.toml", "G[0,3] (at <= 3)", engine="explicit", certificate=states)
     vn.check(seeds.folder / "room.toml", "G[0,2] (T <= 100)", engine="bounds", certificate=followed)
     shaped = seeds.folder / "shaped.certificate"
-    if followed.exists():
-        head, first, *_ = map(json.loads, followed.read_text().splitlines())
-        cells, row = first["set"], [*([0] * len(first["set"])), 1]
-        forms: list[dict[str, object]] = [
-            {"rows": [row, row]},
-            {"where": "T <= 100 | (T > 2 & T < 1)"},
-            {"walk": True, "induction": 2, "after": 1},
-        ]
-        lines = [head, *({"set": cells, "to": ["3"], "name": str(n), **more} for n, more in enumerate(forms, 2))]
-        shaped.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    return [file for file in (states, followed, shaped) if file.exists()]
+    head, first, *_ = map(json.loads, followed.read_text().splitlines())
+    cells, row = first["set"], [*([0] * len(first["set"])), 1]
+    forms: list[dict[str, object]] = [
+        {"rows": [row, row]},
+        {"where": "T <= 100 | (T > 2 & T < 1)"},
+        {"walk": True, "induction": 2, "after": 1},
+    ]
+    lines = [head, *({"set": cells, "to": ["3"], "name": str(n), **more} for n, more in enumerate(forms, 2))]
+    shaped.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return [states, followed, shaped]
 
 
 def _texts(seeds: FormatSeeds) -> dict[str, Format]:

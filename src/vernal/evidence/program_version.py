@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from importlib import metadata
 
+NOT_INSTALLED = "0+not.installed"  # a source tree that is imported from where it lies
+
 
 def version() -> str:
     """The version of the installed package."""
-    return metadata.version("vernal")
+    try:
+        return metadata.version("vernal")
+    except metadata.PackageNotFoundError:
+        return NOT_INSTALLED

@@ -51,7 +51,7 @@ def test_what_the_others_need_is_not_read(tmp_path: Path) -> None:
     path = actor_critic(tmp_path, *more, outputs=("scores", "value", "odds", "action", "twice"))
     assert read_network(path, output="scores").dropped is None
     assert read_network(path, output="odds").dropped == "Softmax"
-    with pytest.raises(FormatError, match="before an argmax"):
+    with pytest.raises(FormatError, match="let the network end with the scores"):
         read_network(path, output="action")
 
 
