@@ -1,4 +1,4 @@
-"""`python -m benchmarks.certificates`: what `auto` proves of examples and endless systems, certified and checked again.
+"""`python -m benchmarks.certificates`: what `auto` proves of examples, endless systems and flows, checked again.
 
 Every property that holds is asked without and with a certificate, and the certificate is given to `vernal-check`.
 Seconds are those of the processor.
@@ -12,10 +12,11 @@ import io
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import vernal as vn
 from vernal_check.main import main as vernal_check
@@ -45,25 +46,46 @@ class Row:
         return f"{self.task:12} {self.claim:14} {self.engine:11} {costs}  {self.outcome:11} {self.why[:SHOWN]}"
 
 
-def tasks() -> list[Path]:
+@dataclass(frozen=True)
+class Given:
+    """A task of the table: its file, and what is said besides of a planning model."""
+
+    file: Path
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def task(self) -> vn.Task:
+        return vn.load_jani(self.file, **self.options) if self.options else vn.load(self.file)
+
+
+def plan(name: str, policy: str, **constants: int) -> Given:
+    folder = ROOT / "examples" / name
+    file = next(one for one in folder.glob("*.jani") if one.name != "safe.jani")
+    named = {"policy": folder / f"{policy}.jani2nnet", "property": f"{folder / 'safe.jani'}#0"}
+    return Given(file, {**named, "constants": constants})
+
+
+def tasks() -> list[Given]:
     """The tasks of the table."""
-    named = [*(ROOT / "examples").glob("*/*.toml"), *(ROOT / "benchmarks" / "forever" / "systems").glob("*.toml")]
-    return sorted(named)
+    folders = ("forever/systems", "neural-abstractions", "plants")
+    named = [file for folder in folders for file in (ROOT / "benchmarks" / folder).glob("*.toml")]
+    named += (ROOT / "examples").glob("*/*.toml")
+    return [*map(Given, sorted(named)), plan("lift", "turns", top=3), plan("blocksworld", "careful")]
 
 
-def timed(task: Path, name: str, seconds: float, certificate: bool) -> tuple[vn.Result, float]:
+def timed(given: Given, name: str, seconds: float, certificate: bool) -> tuple[vn.Result, float]:
     started = time.process_time()
-    result = vn.check(vn.load(task), property=name, timeout=seconds, certificate=certificate)[name]
+    result = vn.check(given.task(), property=name, timeout=seconds, certificate=certificate)[name]
     return result, time.process_time() - started
 
 
-def rows(task: Path, seconds: float) -> Iterator[Row]:
+def rows(given: Given, seconds: float) -> Iterator[Row]:
     """A row for each property of a task that holds."""
-    for name in vn.load(task).properties:
-        plain, solving = timed(task, name, seconds, certificate=False)
+    task = given.file
+    for name in given.task().properties:
+        plain, solving = timed(given, name, seconds, certificate=False)
         if plain.verdict is not vn.HOLDS:
             continue
-        result, writing = timed(task, name, seconds, certificate=True)
+        result, writing = timed(given, name, seconds, certificate=True)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "claim.certificate"
             if result.certificate is None:
@@ -109,7 +131,7 @@ def main() -> None:
     print(head)
     found: list[Row] = []
     for task in tasks():
-        if options.only is None or options.only in str(task):
+        if options.only is None or options.only in str(task.file):
             for row in rows(task, options.seconds):
                 print(row, flush=True)
                 found.append(row)

@@ -139,7 +139,6 @@ def test_an_empty_certificate_needs_an_empty_start(tmp_path: Path) -> None:
         (STILL, "x > 0.5", "3/5", [["3/5"]], False),
         (STILL, "x > 0.5", "-1/5", [["-1/5"]], False),
         (STILL, "x > 0.5", [0, "1/5"], [[[0, "1/5"]]], False),
-        ((STILL[0], 'x = "sqrt(2)"', STILL[2]), "x > 5", 1.4142135623730951, [[[1, 2]]], False),
     ],
 )
 def test_a_state_at_which_a_claim_fails(
@@ -222,3 +221,28 @@ def test_what_recurs_in_rational_numbers_is_not_followed_in_floats_for_ever(tmp_
     assert accepted.sets == 2
     with pytest.raises(Rejected):
         check(certificate(file, "G F (x < 0.01)", ["x", "v"], sets))
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("G (x >= -0.7 & x <= 0.7)", True),
+        ("G (x <= 0.7)", False),  # a step from any number below it leads above it
+        ("G (x >= -0.7)", False),  # true, but of some states it is not found where a step leads
+        ("G (x >= -0.7 & x <= 1.5)", False),
+    ],
+)
+def test_where_a_step_leads_from_states_without_an_end_matters_only_if_it_may(
+    tmp_path: Path, formula: str, expected: bool
+) -> None:
+    system = ('x = "real"', 'x = "[0, 0.5]"', 'x = "x * x"')
+    sets = [{"set": [[None, None]], "walk": True, "induction": 1}, {"set": [[0, 0.5]], "walk": True}]
+    assert accepts(tmp_path, system, formula, sets) is expected
+
+
+def test_a_reader_that_went_away_is_no_failure(tmp_path: Path) -> None:
+    file = certificate(task(tmp_path, *STILL), "G (x >= 0)", ["x"], [[[0, 1]]])
+    command = f"set -o pipefail; {sys.executable} -m vernal_check.main {file} | exec 0<&-"
+    environment = {"PYTHONPATH": str(SOURCE.parent), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
+    assert done.stderr == ""

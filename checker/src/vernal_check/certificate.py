@@ -16,8 +16,20 @@ from vernal_check.graph import SetNode
 from vernal_check.system import Cell, Region, Row
 from vernal_check.task import Variable
 
-VERSION, SEMANTICS = 1, "steps-1"
-HEADER = {"certificate", "semantics", "tool", "task", "formula", "property", "verdict", "variables", "worlds", "state"}
+VERSION, STEPS, SECONDS = 1, "steps-1", "seconds-1"
+HEADER = {
+    "certificate",
+    "semantics",
+    "tool",
+    "task",
+    "formula",
+    "property",
+    "verdict",
+    "variables",
+    "worlds",
+    "state",
+    "map",
+}
 SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction", "after"}
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
@@ -34,6 +46,8 @@ class Header:
     property: str | None
     variables: tuple[str, ...]
     worlds: Mapping[str, str]  # texts by name
+    map: Any = None  # its axes and tree, where it is about the cells of a map
+    semantics: str = STEPS
     state: list[Any] | None = None  # an initial state at which the claim is false; None where it is true of all
 
 
@@ -79,7 +93,11 @@ def number(text: str) -> Fraction:
 def header(document: Any) -> Header:
     if not isinstance(document, dict) or "certificate" not in document:
         raise Unreadable("not a certificate: its first line is no header")
-    if set(document) - HEADER or document["certificate"] != VERSION or document.get("semantics") != SEMANTICS:
+    if (
+        set(document) - HEADER
+        or document["certificate"] != VERSION
+        or document.get("semantics") not in (STEPS, SECONDS)
+    ):
         raise Unreadable(f"a certificate of version {document['certificate']} is not read, only of {VERSION}")
     state = document.get("state")
     if document.get("verdict") != ("holds" if state is None else "violated") or not isinstance(state, list | None):
@@ -93,7 +111,7 @@ def header(document: Any) -> Header:
     worlds = document.get("worlds", {})
     if not isinstance(worlds, dict) or not all(isinstance(text, str) for text in worlds.values()):
         raise Unreadable("not a certificate: its worlds are no texts")
-    return Header(task, formula, named, tuple(variables), worlds, state)
+    return Header(task, formula, named, tuple(variables), worlds, document.get("map"), document["semantics"], state)
 
 
 def node(document: Any, place: int, variables: list[Variable]) -> SetNode:

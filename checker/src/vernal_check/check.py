@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from vernal_check import certificate, syntax, task
+from vernal_check import certificate, jani, maps, seconds, sorts, syntax, task
 from vernal_check.certificate import Header
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
 from vernal_check.graph import Graph, SetNode
+from vernal_check.maps import AcceptedMap
 from vernal_check.rules import Fixpoints, by_induction, decide
 from vernal_check.syntax import Node
 from vernal_check.system import System
 
 RESERVED_PROPERTY = "in_range"
+OPTIONS = {"policy", "property", "start", "unsafe", "filter"}
 
 
 @dataclass(frozen=True)
@@ -36,26 +38,40 @@ class Accepted:
         return f"accepted  {self.formula}  by {count}{vacuous}\n          trusted: {self.trusted}"
 
 
-def check(file: Path, task_file: Path | None = None) -> Accepted:
+def check(file: Path, task_file: Path | None = None) -> Accepted | AcceptedMap:
     """Accepted, or an exception that says why not."""
     lines = certificate.lines(file)
     first = next(lines, None)
     head = certificate.header(first)
     loaded = load(head, file, task_file)
+    if head.map is not None:
+        return maps.shown(head, loaded, once(first, lines), shown)
+    return shown(head, loaded, once(first, lines))
+
+
+def once(first: Any, lines: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """The lines with their numbers, without repeated headers, which parts have that were joined."""
+    for place, line in enumerate(lines, 2):
+        if not isinstance(line, dict) or "certificate" not in line:
+            yield place, line
+        elif line != first:
+            raise Rejected("parts of different certificates were joined")
+
+
+def shown(head: Header, loaded: task.Task, lines: Iterable[tuple[int, Any]]) -> Accepted:
+    """Accepted, if these sets show the claim of the header about a task."""
     if tuple(variable.name for variable in loaded.variables) != head.variables:
         raise Rejected("the certificate has other variables than the task")
-    nodes: list[SetNode] = []
-    for place, line in enumerate(lines, 2):
-        if isinstance(line, dict) and "certificate" in line:
-            if line != first:
-                raise Rejected("parts of different certificates were joined")
-            continue
-        nodes.append(certificate.node(line, place, loaded.variables))
+    nodes = [certificate.node(line, place, loaded.variables) for place, line in lines]
     if len({node.name for node in nodes}) < len(nodes):
         raise Rejected("two sets have one name")
-    text = written(head, loaded)
+    text, claim = written(head, loaded)
     system = System(loaded)
-    claim = syntax.expression(text)
+    sorts.check(loaded, system.scope_of_constants(), claim)
+    if (loaded.rates is not None) != (head.semantics == certificate.SECONDS):
+        raise Unreadable(f"the semantics {head.semantics} are not those of this task")
+    if loaded.rates is not None:
+        return in_seconds(head, text, system, nodes, claim)
     normal = Normal(claim if head.state is None else Node("!", (claim,)), system.scope_of_constants())
     graph = Graph(system, nodes, normal)
     state = None if head.state is None else certificate.cells(head.state, loaded.variables, 1)
@@ -69,35 +85,78 @@ def check(file: Path, task_file: Path | None = None) -> Accepted:
         by_induction(graph, starts, inductions)
     else:
         decide(graph, starts)
-    shown = text if state is None else f"!({text}) at {system.described(state)}"
-    return Accepted(shown, len(nodes), trusted(head, loaded), not starts, graph.edges())
+    said = text if state is None else f"!({text}) at {system.described(state)}"
+    return Accepted(said, len(nodes), trusted(head, loaded), not starts, graph.edges())
 
 
-def written(head: Header, loaded: task.Task) -> str:
-    """The claim: the property of that name as the task writes it, else the formula of the header."""
-    if head.property is None or (head.property == RESERVED_PROPERTY and head.property not in loaded.properties):
-        return head.formula
-    if head.property not in loaded.properties:
-        raise Rejected(f"the task has no property {head.property!r}")
-    return loaded.properties[head.property]
+def in_seconds(head: Header, text: str, system: System, nodes: Sequence[SetNode], claim: Node) -> Accepted:
+    """Accepted, if all trajectories of a flow from these sets keep the claim."""
+    if head.state is not None or not all(node.walk for node in nodes):
+        raise Unreadable("of what moves in continuous time only sets are read from which it is followed")
+    if head.property in system.task.timed:
+        raise Unreadable("claims over samples are not read")
+    if head.property == RESERVED_PROPERTY:
+        raise Unreadable("that no trajectory leaves the region is not read: they are followed inside of it")
+    timed = seconds.Timed(claim, system.scope_of_constants())
+    graph = Graph(system, nodes, timed)
+    starts = graph.starts()
+    seconds.check(graph, starts, timed)
+    return Accepted(text, len(nodes), trusted(head, system.task), not starts)
+
+
+def written(head: Header, loaded: task.Task) -> tuple[str, Node]:
+    """The claim: the property of that name as the task has it, else the formula of the header."""
+    if head.property in loaded.claims:
+        return f"the property {head.property!r}", loaded.claims[head.property]
+    text = head.formula
+    if head.property is not None and (head.property != RESERVED_PROPERTY or head.property in loaded.properties):
+        if head.property not in loaded.properties:
+            raise Rejected(f"the task has no property {head.property!r}")
+        text = loaded.properties[head.property]
+    return text, syntax.expression(text)
 
 
 def load(head: Header, file: Path, task_file: Path | None) -> task.Task:
     name, sha256 = head.task.get("file"), head.task.get("sha256")
+    folders = [file.parent] if task_file is None else [task_file.parent, file.parent]
     if task_file is None:
         if not isinstance(name, str):
             raise Unreadable("the certificate names no task file")
-        options = (file.parent / name, Path(name), file.parent / Path(name).name)
-        task_file = next((option for option in options if option.is_file()), None)
-        if task_file is None:
-            raise Unreadable(f"the task file {name!r} is neither beside {file} nor in the current folder")
+        task_file = find(name, folders)
     if not isinstance(sha256, str):
         raise Unreadable("the certificate has no hash of its task")
-    loaded = task.load(task_file, sha256, parameters(head.task.get("parameters", {})), head.worlds)
+    data, given = task.unchanged(task_file, sha256), parameters(head.task.get("parameters", {}))
+    if task.suffix(task_file) == ".jani":
+        folder = task_file.parent
+        loaded = jani.load(data, folder, lambda named: find(named, [*folders, folder]), given, options(head))
+    else:
+        loaded = task.load(task_file, data, given, head.worlds)
     recorded = [entry.get("sha256") for entry in entries(head.task.get("networks", []))]
     if set(map(str, recorded)) != set(loaded.hashes):
         raise Rejected("the networks are not those that the certificate names")
     return loaded
+
+
+def find(name: str, folders: Sequence[Path]) -> Path:
+    """A file by the name in the certificate: beside one of these folders, or in the current one."""
+    places = [place for folder in folders for place in (folder / name, folder / Path(name).name)]
+    try:
+        found = next((place for place in (*places, Path(name)) if place.is_file()), None)
+    except (OSError, ValueError):  # a name that no file can have
+        found = None
+    if found is None:
+        raise Unreadable(f"the file {name!r} is neither beside {folders[0]} nor in the current folder")
+    return found
+
+
+def options(head: Header) -> dict[str, str]:
+    """What was said besides the model, of a planning model."""
+    found = head.task.get("options", {})
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        raise Unreadable("not a certificate: its options are no texts")
+    if set(found) - OPTIONS:
+        raise Unreadable(f"the options {', '.join(sorted(set(found) - OPTIONS))} are not read")
+    return found
 
 
 def entries(document: Any) -> list[Mapping[str, Any]]:
@@ -118,9 +177,12 @@ def parameters(document: Any) -> dict[str, Fraction]:
 def trusted(head: Header, loaded: task.Task) -> str:
     """What an accepted claim rests on, in one line."""
     given = ", ".join(f"{name} = {value}" for name, value in parameters(head.task.get("parameters", {})).items())
-    parts = [f"this program and Python; the task {head.task.get('file')} as docs/tasks.md reads it"]
+    page = "docs/planning.md" if loaded.is_planning else "docs/tasks.md"
+    parts = [f"this program and Python; the task {head.task.get('file')} as {page} reads it"]
     parts += [f"with {given}"] if given else []
-    parts += [f"the world {name} of docs/worlds.md" for name in head.worlds]
-    networks = len(loaded.hashes) - len(head.worlds)
-    parts += [f"{networks} networks over the real numbers"] if networks else []
+    parts += [f"{name} {text}" for name, text in sorted(options(head).items())]
+    parts += [f"the world {name}{' of docs/worlds.md' if name in head.worlds else ''}" for name in loaded.worlds]
+    networks = sum(len(agent.networks) for agent in loaded.agents.values()) + len(loaded.functions)
+    count = "1 network" if networks == 1 else f"{networks} networks"
+    parts += [f"{count} over the real numbers"] if networks else []
     return ", ".join(parts)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isqrt
 
+from vernal_check.errors import Unreadable
 from vernal_check.forms import ONE, ZERO, Exact, Form, Interval, Ranges, above, below, between
 
 BITS = 160
 SMALL = Fraction(1, 1 << BITS)
 
 
-class Undefined(Exception):
+class Undefined(Unreadable):
     """A value that does not exist: the root of a negative number, a division by zero."""
 
 
@@ -122,6 +123,31 @@ def sqrt(x: Fraction) -> Interval:
 
 
 @lru_cache(maxsize=65536)
+def nth_root(n: int, x: Fraction) -> Interval:
+    """The n-th root of a number that is not negative, exact where it is rational."""
+    if x < 0:
+        raise Undefined("the root of a negative number")
+    p, q = whole_root(n, x.numerator), whole_root(n, x.denominator)
+    if p**n == x.numerator and q**n == x.denominator:
+        return Fraction(p, q), Fraction(p, q)
+    shift = BITS + max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    low = whole_root(n, (x.numerator << shift * n) // x.denominator)
+    return Fraction(low, 1 << shift), Fraction(low + 1, 1 << shift)
+
+
+def whole_root(n: int, a: int) -> int:
+    """The largest integer whose n-th power is at most a, by Newton's iteration from above."""
+    if a < 2:
+        return a
+    x = 1 << -(-a.bit_length() // n)
+    while True:
+        y = ((n - 1) * x + a // x ** (n - 1)) // n
+        if y >= x:
+            return x
+        x = y
+
+
+@lru_cache(maxsize=65536)
 def cos(x: Fraction) -> Interval:
     """cos by its series, which alternates; the argument is at most about 2^20."""
     if abs(x) > 1 << 20:
@@ -212,9 +238,31 @@ def inverse(a: Form, ranges: Ranges) -> Form:
     return _rising("minus inverse", a, low, high).times(-ONE)
 
 
+def root(n: int, a: Form, ranges: Ranges, is_even_power: bool = False) -> Form:
+    """The n-th root of a form, whose values are not negative if it is an even power, whatever its ends are."""
+    low, high = map(Fraction, a.range(ranges))
+    low = max(low, ZERO) if is_even_power else low
+    high = max(low, high)
+
+    def slope(x: Fraction, p: Fraction, q: Fraction) -> Fraction:
+        """It falls, so that it is least at the upper end."""
+        return 1 / (n * q ** (n - 1)) if q else ZERO
+
+    return raised(a, low, high, sqrt if n == 2 else partial(nth_root, n), slope)
+
+
 def _rising(name: str, a: Form, low: Fraction, high: Fraction) -> Form:
+    return raised(a, low, high, RISING[name], SLOPES[name])
+
+
+def raised(
+    a: Form,
+    low: Fraction,
+    high: Fraction,
+    function: Callable[[Fraction], Interval],
+    slope: Callable[[Fraction, Fraction, Fraction], Fraction],
+) -> Form:
     """f(a) = s a + e: with 0 <= s <= f' between the ends, f(x) - s x rises."""
-    function, slope = RISING[name], SLOPES[name]
     at_low, at_high = function(low), function(high)
     if low == high:
         return between(*at_low)

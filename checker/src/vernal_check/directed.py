@@ -7,7 +7,7 @@ is off by at most half a unit in its last place, which is less than `UNIT` times
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
@@ -28,9 +28,7 @@ class Rounded(Form):
     def __init__(self, const: float, terms: Mapping[int, float], error: float) -> None:
         self.const, self.terms, self.error = const, terms, error
 
-    @property
-    def is_constant(self) -> bool:
-        return False
+    is_constant = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -51,6 +49,8 @@ class Rounded(Form):
         return low - error, high + error
 
     def plus(self, other: Form) -> Form:
+        if other.is_constant and not other.value:
+            return self
         b = rounded(other)
         const = self.const + b.const
         terms, size = dict(self.terms), abs(const)
@@ -84,6 +84,11 @@ class Rounded(Form):
 
     def shortened(self, ranges: Ranges) -> Form:
         return self
+
+    def merged(self, kept: Collection[int]) -> float:
+        """The error with all terms in it but those of some symbols, each of which is between -1 and 1."""
+        total: float = self.error + sum(abs(a) for symbol, a in self.terms.items() if symbol not in kept)
+        return total * GROW + TINY
 
     def product(self, other: Form, ranges: Ranges) -> Form:
         """a b = m b + n a - m n + (a - m)(b - n), with m and n in the middle of their ranges."""
@@ -124,7 +129,10 @@ class Rounded(Form):
 @lru_cache(maxsize=65536)
 def near(a: Fraction) -> tuple[float, float]:
     """A float next to a number, and by how much it is off at most."""
-    value = float(a)
+    try:
+        value = float(a)
+    except OverflowError:
+        raise Rejected("numbers become too large for floats") from None
     return value, 0.0 if Fraction(value) == a else abs(value) * UNIT + TINY
 
 

@@ -16,5 +16,9 @@ class Rejected(Exception):
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
 
+class Endless(Rejected):
+    """Something over a set is not found: a value without an end, more sets than are looked at."""
+
+
 class Unreadable(Exception):
     """Something this program does not read, or a file that is none: nothing is said about the claim."""

@@ -9,7 +9,7 @@ at a single state: each state has all of them. Runs are made by doing everything
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from typing import Generic, TypeVar
@@ -84,7 +84,7 @@ class Run:
             if not a:
                 continue
             if isinstance(low, float) and isinstance(form, Exact):  # a symbol without an end may get one
-                rest, _ = replace(form, terms={s: b for s, b in form.terms.items() if s != symbol}).ends(self.ranges)
+                rest, _ = form.without(symbol).ends(self.ranges)
                 if isinstance(rest, float):
                     continue
                 limit = -rest / a

@@ -76,7 +76,7 @@ class Scope:
         if op == "neg":
             return a.times(-ONE)
         if op == "^":
-            return self.raised(a, self.number(args[1]))
+            return self.raised(a, self.number(args[1]), self.is_even_power(args[0]))
         b, ranges = self.number(args[1]), self.run.ranges
         if op in "+-":
             return (a.plus(b) if op == "+" else a.minus(b)).shortened(ranges)
@@ -88,16 +88,23 @@ class Scope:
         whole = self.floor(quotient)
         return whole if op == "//" else a.minus(b.product(whole, ranges))
 
-    def raised(self, a: Form, exponent: Form) -> Form:
+    def is_even_power(self, node: Node) -> bool:
+        if node.op != "^":
+            return False
+        exponent = self.number(node.args[1])
+        return exponent.is_constant and exponent.value.numerator % 2 == 0 and exponent.value.denominator == 1
+
+    def raised(self, a: Form, exponent: Form, is_even_power: bool = False) -> Form:
         if not exponent.is_constant or abs(exponent.value) > MAX_POWER:
             raise Unreadable("an exponent is a constant, and not a large one")
         p, ranges = exponent.value, self.run.ranges
-        if p.denominator == 2:
-            a, p = curves.apply("sqrt", a, ranges), p * 2
-        if p.denominator != 1:
-            raise Unreadable("of powers with fractions only roots are read")
+        if p.denominator > 1:
+            a, p = self.root(p.denominator, a, is_even_power), Fraction(p.numerator)
         raised = a.power(abs(int(p)), ranges)
         return raised if p >= 0 else curves.inverse(raised, ranges)
+
+    def root(self, n: int, a: Form, is_even_power: bool) -> Form:
+        return curves.root(n, a, self.run.ranges, is_even_power)
 
     def compare(self, op: str, args: Sequence[Any]) -> bool:
         a, b = self.value(args[0]), self.value(args[1])
@@ -151,6 +158,8 @@ class Scope:
             return label == subject
         if not isinstance(label, Fraction) or not isinstance(subject, Form):
             raise Unreadable(f"{label!r} is no case of a number")
+        if subject.is_constant:
+            return subject.value == label
         return self.run.is_zero(subject.minus(Exact(label)))
 
     def indexed(self, op: str, args: Sequence[Any]) -> Value:

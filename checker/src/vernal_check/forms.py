@@ -8,16 +8,16 @@ is a constant, and all is exact. Forms in floats are in `directed`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from typing import Any
 
-from vernal_check.errors import Rejected
+from vernal_check.errors import Endless
 
 Interval = tuple[Any, Any]  # two rational numbers or infinities, or two floats in the directed mode
 Ranges = Mapping[int, Interval]
 ZERO, ONE = Fraction(0), Fraction(1)
+NO_TERMS: Mapping[int, Fraction] = {}
 MAX_BITS = 256  # of a numerator or denominator, before a form that is no constant is shortened
 KEPT_BITS = 192
 
@@ -26,10 +26,7 @@ class Form:
     """What both kinds of forms can do."""
 
     terms: Mapping[int, Any]
-
-    @property
-    def is_constant(self) -> bool:
-        raise NotImplementedError
+    is_constant: bool
 
     @property
     def value(self) -> Fraction:
@@ -88,18 +85,16 @@ class Form:
         return made.product(self, ranges) if exponent > 1 and exponent % 2 else made
 
 
-@dataclass(frozen=True)
 class Exact(Form):
     """`const + sum(terms) + [low, high]` in rational numbers."""
 
-    const: Fraction
-    terms: Mapping[int, Fraction] = field(default_factory=dict)
-    low: Fraction = ZERO
-    high: Fraction = ZERO
+    __slots__ = ("const", "high", "is_constant", "low", "terms")
 
-    @property
-    def is_constant(self) -> bool:
-        return not self.terms and not self.low and not self.high
+    def __init__(
+        self, const: Fraction, terms: Mapping[int, Fraction] = NO_TERMS, low: Fraction = ZERO, high: Fraction = ZERO
+    ) -> None:
+        self.const, self.terms, self.low, self.high = const, terms, low, high
+        self.is_constant = not terms and (low is high is ZERO or (not low and not high))
 
     @property
     def value(self) -> Fraction:
@@ -112,7 +107,7 @@ class Exact(Form):
     def range(self, ranges: Ranges) -> Interval:
         low, high = self.ends(ranges)
         if isinstance(low, float) or isinstance(high, float):
-            raise Rejected("a value has no end over this set")
+            raise Endless("a value has no end over this set")
         return low, high
 
     def ends(self, ranges: Ranges) -> Interval:
@@ -188,6 +183,10 @@ class Exact(Form):
         const = below(self.const)
         error += abs(self.const - const)
         return Exact(const, terms, below(self.low - error), above(self.high + error))
+
+    def without(self, symbol: int) -> Exact:
+        """The form with 0 for one symbol."""
+        return Exact(self.const, {s: a for s, a in self.terms.items() if s != symbol}, self.low, self.high)
 
     def limit(self, low: Fraction, a: Fraction, at: Fraction) -> Fraction:
         return at - low / a

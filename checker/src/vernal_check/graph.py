@@ -9,17 +9,18 @@ from fractions import Fraction
 
 from vernal_check.clock import tick
 from vernal_check.curves import Undefined
-from vernal_check.errors import Rejected
+from vernal_check.errors import Endless, Rejected
 from vernal_check.evaluation import Fork, Run, outcomes
 from vernal_check.forms import ZERO, Interval
 from vernal_check.formulas import Normal
 from vernal_check.syntax import Node
-from vernal_check.system import Case, Cell, Place, Region, Row, System, Truths, narrowed, placed
+from vernal_check.system import NOT_FOUND, Case, Cell, Place, Region, Row, System, Truths, narrowed, placed
 
 Atoms = frozenset[int]  # those that are asked about
 MAX_PARTS = 10_000  # boxes into which an image falls while it is covered
 MAX_HALVINGS = 6  # of a set whose image is not covered
 MAX_PLACES = 50_000  # that come of one set which is followed
+NO_IMAGE = "where a step leads from these states is not found: a value has no end over them"
 MAX_ROUNDED = 2_000  # likewise in floats: their errors grow from step to step, so that no set comes back
 
 
@@ -222,8 +223,8 @@ class Graph:
 
     def step(self, case: Case, named: Sequence[int] | None, before: tuple[Fork, ...]) -> Step:
         forks = (*before, *case.forks)
-        if case.after is None:
-            return Step(forks, case.truths, None)
+        if case.after is None or case.after is NOT_FOUND:
+            return Step(forks, case.truths, None if case.after is None else ())
         return Step(forks, case.truths, tuple(self.covering(case.after, named) or ()))
 
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -247,6 +248,8 @@ class Graph:
         """Why a node is rejected whose states may go where no set is."""
         node, named = self.nodes[number], self.named(number)
         for case in self.cases(number, frozenset(), moves=True):
+            if case.after is NOT_FOUND:
+                return Rejected(NO_IMAGE, node.name, 3)
             if case.after is not None and not self.covering(case.after, named):
                 where = self.system.described(case.after.region)
                 return Rejected(f"a step leads to {where}, which no set named contains", node.name, 3)
@@ -255,10 +258,6 @@ class Graph:
     def described(self, number: int) -> tuple[str, str]:
         """The name of a node, and its states."""
         return self.nodes[number].name, self.system.described(self.nodes[number].region)
-
-
-class Endless(Rejected):
-    """More sets come of one that is followed than are looked at."""
 
 
 class Walk:
@@ -296,13 +295,14 @@ class Walk:
         if (number, asked) not in self.known:
             made = []
             for case in self.cases(number, asked, moves=True):
-                targets = None if case.after is None else (self.number(case.after),)
+                known = case.after is not NOT_FOUND
+                targets = None if case.after is None else (self.number(case.after),) if known else ()
                 made.append(Step(case.forks, case.truths, targets))
             self.known[number, asked] = made
         return self.known[number, asked]
 
     def uncovered(self, number: int) -> Rejected:
-        raise AssertionError("what is followed is covered")
+        return Rejected(NO_IMAGE, self.name, 3)
 
     def described(self, number: int) -> tuple[str, str]:
         return self.name, self.system.described(self.places[number].region)

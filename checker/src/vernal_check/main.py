@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,25 +32,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def one(file: Path, task: Path | None, timeout: float | None) -> int:
     clock.limit(timeout)
     try:
-        print(check(file, task))
+        say(check(file, task))
         return ACCEPTED
     except Rejected as why:
-        print(f"rejected  {why}")
+        say(f"rejected  {why}")
         return REJECTED
     except Unreadable as why:
-        print(f"could not be checked  {why}")
+        say(f"could not be checked  {why}")
         return UNCHECKED
     except (RecursionError, MemoryError, OverflowError) as error:
-        print(f"could not be checked  it is too large ({type(error).__name__})")
+        say(f"could not be checked  it is too large ({type(error).__name__})")
         return UNCHECKED
     except Exception as error:  # a mistake of this program is no verdict
-        print(f"could not be checked  this program failed ({type(error).__name__}); please report it")
+        say(f"could not be checked  this program failed ({type(error).__name__}); please report it")
         return UNCHECKED
     except KeyboardInterrupt:
-        print("could not be checked  interrupted")
+        say("could not be checked  interrupted")
         return UNCHECKED
     finally:
         clock.limit(None)
+
+
+def say(text: object) -> None:
+    """Print; whoever reads may have gone away, and then the exit code is what is said."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from fractions import Fraction
+from math import lcm
+from operator import mul
 from typing import Any
 
 from vernal_check import curves
-from vernal_check.directed import GROW, TINY, UNIT, Rounded, rounded
+from vernal_check.directed import GROW, TINY, UNIT, Rounded, near, rounded
 from vernal_check.errors import Rejected
 from vernal_check.evaluation import Run
 from vernal_check.forms import Exact, Form, Ranges
@@ -21,12 +23,18 @@ except ImportError:  # then all is done form by form
 MAX_DIVIDING = 8  # rectifiers of a layer that may divide a set whose rows are kept
 MOST_LAYERS = 256  # whose weights are kept as arrays
 
+Integers = tuple[list[tuple[tuple[int, ...], list[int]]], list[int], int]  # rows, shift, what both are divided by
+RATIONAL = {"affine", "relu", "leaky", "same", "add", "join"}  # kinds whose values are rational
+
 _arrays: dict[int, tuple[Instruction, Any, Any]] = {}
+_integers: dict[int, tuple[Instruction, Integers]] = {}
 
 
 def computed(network: Network, inputs: Sequence[Form], run: Run) -> Sequence[Form]:
     """The outputs of a network, instruction by instruction."""
     ranges = run.ranges
+    if all(value.is_constant for value in inputs) and all(step.kind in RATIONAL for step in network.instructions):
+        return at_point(network, [value.value for value in inputs])
     if np is not None and any(isinstance(value, Rounded) for value in inputs):
         return in_arrays(network, inputs, ranges)
     vectors: list[list[Form]] = [list(inputs)]
@@ -69,6 +77,54 @@ def combined(row: Sequence[tuple[int, Fraction]], shift: Fraction, given: Sequen
     for column, weight in row:
         total = total.plus(given[column].times(weight))
     return total.shortened(ranges)
+
+
+# At a single state ----------------------------------------------------------------------------------------------------
+
+Whole = tuple[list[int], int]  # numbers, and what all of them are divided by
+
+
+def at_point(network: Network, inputs: Sequence[Fraction]) -> Sequence[Form]:
+    """The outputs at one input, in integers over a common denominator."""
+    vectors = [over_one(inputs)]
+    for step in network.instructions:
+        given = [vectors[number] for number in step.inputs]
+        numbers, divisor = given[0]
+        if step.kind == "affine":
+            rows, shift, scale = integers(step)
+            made = [
+                sum(map(mul, weights, map(numbers.__getitem__, columns))) + b * divisor
+                for (columns, weights), b in zip(rows, shift, strict=True)
+            ]
+            vectors.append((made, divisor * scale))
+        elif step.kind == "relu":
+            vectors.append(([max(number, 0) for number in numbers], divisor))
+        elif step.kind == "same":
+            vectors.append(given[0])
+        else:
+            forms = [[Exact(Fraction(number, below)) for number in vector] for vector, below in given]
+            vectors.append(over_one([value.value for value in pointwise(step, forms, {})]))
+    return [Exact(Fraction(number, vectors[-1][1])) for number in vectors[-1][0]]
+
+
+def over_one(values: Sequence[Fraction]) -> Whole:
+    divisor = lcm(*(value.denominator for value in values))
+    return [value.numerator * (divisor // value.denominator) for value in values], divisor
+
+
+def integers(step: Instruction) -> Integers:
+    """The rows of an affine map as columns and integers, its shift, and what both are divided by."""
+    kept = _integers.get(id(step))
+    if kept is None:
+        divisor = lcm(*(a.denominator for row in step.rows for _, a in row), *(b.denominator for b in step.shift))
+        rows = [
+            (tuple(j for j, _ in row), [a.numerator * (divisor // a.denominator) for _, a in row]) for row in step.rows
+        ]
+        if len(_integers) >= MOST_LAYERS:
+            _integers.clear()
+        shift = [b.numerator * (divisor // b.denominator) for b in step.shift]
+        kept = _integers[id(step)] = step, (rows, shift, divisor)
+    return kept[1]
 
 
 # With numpy -----------------------------------------------------------------------------------------------------------
@@ -139,7 +195,7 @@ def arrays(step: Instruction) -> tuple[Any, Any]:
 
 def normal(a: Fraction) -> float:
     """A float next to a number, off by less than UNIT times its size."""
-    value = float(a)
+    value = near(a)[0]
     if abs(value) < TINY and value != a:
         raise Rejected("a weight is too small for floats")
     return value

@@ -43,6 +43,7 @@ class Network:
 
     size: int
     instructions: tuple[Instruction, ...]
+    outputs: int = 0
     memory: int = 0  # so many of the last inputs are what it remembers; the last outputs are what it does next
 
 
@@ -182,6 +183,7 @@ class Reader:
         if [prod(output[1]) for output in found[1:]] != [*map(prod, shapes[1:])]:  # type: ignore[index]
             raise Unreadable("what a network remembers has another size than before")
         vectors = [output[0] for output in found]  # type: ignore[index]
+        self.outputs: int = sum(prod(output[1]) for output in found)  # type: ignore[index, misc]
         self.emit("join" if len(vectors) > 1 else "same", vectors, ())
 
     def parts(self, shapes: Sequence[Shape]) -> list[tuple[int, Shape]]:
@@ -334,4 +336,4 @@ def read(data: bytes) -> tuple[Network, bool]:
         reader = Reader(data)
     except (KeyError, IndexError, struct.error, TypeError, ValueError) as error:
         raise Unreadable(f"not an ONNX file that is read: {error!r}") from None
-    return Network(reader.size, tuple(reader.instructions), reader.memory), reader.softmax
+    return Network(reader.size, tuple(reader.instructions), reader.outputs, reader.memory), reader.softmax

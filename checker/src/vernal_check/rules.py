@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vernal_check.clock import tick
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Endless, Rejected, Unreadable
 from vernal_check.evaluation import Fork
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, demands, untils
-from vernal_check.graph import Endless, Graph, Step, Walk
+from vernal_check.graph import Graph, Step, Walk
 from vernal_check.system import Place, placed
 
 MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved

@@ -15,7 +15,7 @@ from typing import Any
 
 from vernal_check import curves
 from vernal_check.directed import spanned
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Endless, Rejected, Unreadable
 from vernal_check.evaluation import End, Fork, Outcome, Run, outcomes
 from vernal_check.expressions import Scope
 from vernal_check.forms import ONE, ZERO, Exact, Form, Interval, Ranges, below
@@ -77,6 +77,9 @@ class Place:
 
     def _weight(self, symbol: int) -> Any:
         return max((abs(v.terms[symbol]) for v in self.values if isinstance(v, Form) and symbol in v.terms), default=0)
+
+
+NOT_FOUND = Place((), ())  # where a step leads, of which nothing is known
 
 
 def ends(value: Form, ranges: Ranges, rows: tuple[Exact, ...] | None = None) -> Interval:
@@ -149,6 +152,10 @@ class System:
 
         return Scope(run, lookup, self.calls)
 
+    def constant(self, name: str) -> Any:
+        """What a name means that is neither of the state nor defined by the task: a label, or a constant."""
+        return name if name in self.labels else plain(name)
+
     # Networks ---------------------------------------------------------------------------------------------------------
 
     def _action(self, agent: Agent, scope: Scope, remembered: dict[str, Any]) -> Any:
@@ -203,17 +210,50 @@ class System:
 
     def starts(self) -> Iterator[Place]:
         """Places that contain all initial states, and of single states only those that are initial."""
+        if self.task.listed is not None:
+            yield from map(placed, self.task.listed)
+            return
         parts = [list(self._starts(variable)) for variable in self.task.variables]
-        count = 1
-        for part in parts:
-            count *= len(part)
-        if count > MAX_STARTS:
-            raise Unreadable(f"more than {MAX_STARTS:,} initial states")
-        for region in itertools.product(*parts):
-            yield from self._restricted(placed(region))
+        conditions = self.conditions_by_place()
+        left: list[Region] = [()]
+        for _ in range(MAX_STARTS):
+            if not left:
+                return
+            begun = left.pop()
+            if len(begun) == len(parts):
+                yield from self._restricted(placed(begun))
+                continue
+            for cell in reversed(parts[len(begun)]):
+                region = (*begun, cell)
+                if all(self.may_be(condition, region) for condition in conditions.get(len(begun), ())):
+                    left.append(region)
+        raise Unreadable(f"more than {MAX_STARTS:,} initial states")
+
+    def conditions_by_place(self) -> dict[int, list[Node]]:
+        """The constraints on initial states, by the last variable that they name."""
+        found: dict[int, list[Node]] = {}
+        for condition in (part for one in self.task.where for part in conjuncts(one)):
+            places = [place for name in names(condition) for place in self.places_of(name)]
+            found.setdefault(max(places, default=0), []).append(condition)
+        return found
+
+    def places_of(self, name: str) -> list[int]:
+        return [self.names[one] for one in self.task.arrays.get(name, [name]) if one in self.names]
+
+    def may_be(self, condition: Node, begun: Region) -> bool:
+        """Whether a condition is not seen to be false at states that begin like this: then none of them is initial."""
+        if any(isinstance(cell, tuple) and cell[0] != cell[1] for cell in begun):
+            return True
+        rest = [False] * (len(self.task.variables) - len(begun))  # which it does not name
+        try:
+            return self.scope(Run((), {}), placed((*begun, *rest))).truth(condition)
+        except (curves.Undefined, Unreadable):
+            return True  # decided when all is known
 
     def is_initial(self, state: Region) -> bool:
         """Whether one state is an initial one, which is decided exactly."""
+        if self.task.listed is not None:
+            return state in self.task.listed
         if any(isinstance(cell, tuple) and cell[0] != cell[1] for cell in state):
             return False
         for variable, cell in zip(self.task.variables, state, strict=True):
@@ -293,6 +333,8 @@ class System:
                 ]
             except End:
                 return truths, None
+            except Endless:
+                return truths, NOT_FOUND  # which matters only where these truths allow what the claim forbids
         except curves.Undefined as problem:
             raise Rejected(f"{problem} at some of the states {self.described(place.region)}", obligation=6) from None
         used = {symbol for value in after if isinstance(value, Form) for symbol in value.terms}
@@ -388,6 +430,24 @@ def kept_rows(run: Run, used: set[int]) -> tuple[Exact, ...]:
         left = [row for row in left if reached.isdisjoint(row.terms)]
         reached.update(*(row.terms for row in kept))
     return tuple({row.key: row for row in kept}.values())
+
+
+def conjuncts(condition: Node) -> Iterator[Node]:
+    """The parts of a conjunction."""
+    if condition.op != "&":
+        yield condition
+        return
+    for part in condition.args:
+        yield from conjuncts(part)
+
+
+def names(node: Any) -> set[str]:
+    """All names in an expression."""
+    if isinstance(node, tuple):
+        return set().union(*map(names, node))
+    if not isinstance(node, Node):
+        return set()
+    return {node.args[0]} if node.op == "name" else names(node.args)
 
 
 def contains(cell: Cell, part: Cell) -> bool:

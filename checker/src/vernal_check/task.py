@@ -1,6 +1,6 @@
 """Task files: TOML in, the system out, as trees with what their names mean. Reading one runs no code.
 
-What this program does not read it refuses (flows, memories, worlds, other network formats): then nothing is said.
+What this program does not read it refuses (jumps and delays beside flows, other network formats): then nothing is said.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from vernal_check import onnx, syntax, worlds
+from vernal_check import nnet, onnx, syntax, worlds
 from vernal_check.errors import Unreadable
 from vernal_check.evaluation import Run
 from vernal_check.expressions import Scope, pi
@@ -23,12 +23,15 @@ from vernal_check.forms import Form
 from vernal_check.onnx import Network
 from vernal_check.syntax import Node
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES, MAX_TASK = 64 * 2**20, 2**20
+MAX_EXPONENT = 400
+MAX_COMPONENTS = 5000
+MAX_PERIOD = 2**20  # seconds
 TOP = {
     "vernal", "name", "parameters", "constants", "networks", "state", "init", "agents", "environment", "properties",
-    "predicates",
+    "predicates", "flow", "abstraction",
 }  # fmt: skip
-AGENT = {"policy", "observe", "act", "labels", "memory", "remember"}
+AGENT = {"policy", "observe", "act", "labels", "memory", "remember", "every"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Variable:
     sort: str  # real, int, bool or enum
     labels: tuple[str, ...] = ()
     owner: str | None = None  # the agent that remembers it
+    within: Node | None = None  # its range, which claims nothing
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,21 @@ class Task:
     parameters: dict[str, Form] = field(default_factory=dict)  # and constants
     functions: dict[str, Network] = field(default_factory=dict)
     agents: dict[str, Agent] = field(default_factory=dict)
+    periods: dict[str, Fraction] = field(default_factory=dict)  # of agents beside a flow
     memories: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the variables that an agent remembers
     lets: dict[str, Node] = field(default_factory=dict)
     next: dict[str, Node] = field(default_factory=dict)
+    rates: dict[str, Node] | None = None  # of a flow: of each variable that has one
     enabled: Node = field(default_factory=lambda: Node("name", ("true",)))
     init: dict[str, Node] = field(default_factory=dict)
     where: list[Node] = field(default_factory=list)
+    predicates: list[Node] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
+    timed: set[str] = field(default_factory=set)  # properties that say what their bounds count
+    claims: dict[str, Node] = field(default_factory=dict)  # properties that are no texts
+    listed: frozenset[tuple[Any, ...]] | None = None  # the initial states one by one, as cells
+    is_planning: bool = False  # names may be any texts
+    worlds: list[str] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)  # the sha256 of each world and network that was read
 
     @property
@@ -78,28 +90,45 @@ class Task:
         return found.union(*(agent.labels or () for agent in self.agents.values()))
 
 
-def load(file: Path, sha256: str | None, parameters: Mapping[str, Fraction], given: Mapping[str, str]) -> Task:
-    """The task of a file with this hash, with some parameters replaced; `given` are the texts of worlds."""
+def unchanged(file: Path, sha256: str) -> bytes:
+    """The bytes of a file, which has to have this hash."""
     data = content(file)
-    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+    if hashlib.sha256(data).hexdigest() != sha256:
         raise Unreadable(f"the task file {file} has not the hash that the certificate names: it was changed")
-    layers, hashes = [tables(data, str(file))], list[str]()
+    return data
+
+
+def load(file: Path, data: bytes, parameters: Mapping[str, Fraction], given: Mapping[str, str]) -> Task:
+    """The task of a file with these bytes, with some parameters replaced; `given` are the texts of worlds."""
+    layers, hashes, named = [tables(data, str(file))], list[str](), list[str]()
     while isinstance(name := layers[-1].get("world"), str) and len(layers) <= worlds.MAX_LAYERS:
-        below = worlds.text(name, given).encode()
+        below = worlds.text(name, given, file.parent).encode()
         hashes.append(hashlib.sha256(below).hexdigest())
+        named.append(name)
         layers.append(tables(below, f"world {name}"))
     merged: dict[str, Any] = {}
     for number, layer in enumerate(reversed(layers), 1 - len(layers)):
         left_out = {"world"} if number == 0 else {"world", "name"}
         merged = worlds.laid_over({key: value for key, value in layer.items() if key not in left_out}, merged)
-    return Builder(file.parent, merged, parameters, hashes).task
+    try:
+        made = Builder(file.parent, merged, parameters, hashes).task
+    except RecursionError:
+        raise Unreadable(f"{file}: an expression is nested too deeply") from None
+    made.worlds = named
+    return made
 
 
 def tables(data: bytes, name: str) -> dict[str, Any]:
+    if len(data) > MAX_TASK:
+        raise Unreadable(f"{name}: more than {MAX_TASK >> 20} MiB of text")
     try:
         return tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise Unreadable(f"{name}: {error}") from None
+
+
+def suffix(file: Path) -> str:
+    return file.suffix.lower()
 
 
 def content(file: Path) -> bytes:
@@ -116,6 +145,8 @@ def tree(item: Any, read: Any = syntax.expression) -> Node:
     if isinstance(item, bool):
         return Node("name", ("true" if item else "false",))
     if isinstance(item, int | Decimal):
+        if isinstance(item, Decimal) and not (item.is_finite() and abs(item.adjusted()) <= MAX_EXPONENT):
+            raise Unreadable(f"{item:.9} is no number that is read")
         return Node("num", (Fraction(item),))
     if isinstance(item, str):
         made: Node = read(item)
@@ -123,6 +154,12 @@ def tree(item: Any, read: Any = syntax.expression) -> Node:
     if isinstance(item, list):
         return Node("list", tuple(tree(part, read) for part in item))
     raise Unreadable(f"{item!r} is no expression")
+
+
+def listed(items: Any) -> list[Any]:
+    if not isinstance(items, list):
+        raise Unreadable("an array is expected")
+    return items
 
 
 class Builder:
@@ -144,8 +181,10 @@ class Builder:
         self.state()
         self.agents()
         self.environment()
+        self.flow()
         self.init()
-        self.task.properties = {name: self.formula(item) for name, item in self.section("properties").items()}
+        self.task.predicates = [tree(item) for item in listed(self.table.get("predicates", []))]
+        self.task.properties = {name: self.formula(name, item) for name, item in self.section("properties").items()}
         self.check_names()
 
     def section(self, name: str) -> Mapping[str, Any]:
@@ -154,9 +193,13 @@ class Builder:
             raise Unreadable(f"{name} is no table")
         return found
 
-    def formula(self, item: Any) -> str:
+    def formula(self, name: str, item: Any) -> str:
+        """A property; one with a time of its own is read only as a text that has to make sense."""
+        if isinstance(item, dict) and "flow" in self.table and set(item) == {"formula", "time"}:
+            self.task.timed.add(name)
+            item = item["formula"]
         if not isinstance(item, str):
-            raise Unreadable("properties with a time of their own are not read")
+            raise Unreadable("a property is a text")
         return item
 
     # Numbers ----------------------------------------------------------------------------------------------------------
@@ -202,14 +245,16 @@ class Builder:
         for name, item in self.section("state").items():
             if not isinstance(item, str):
                 raise Unreadable(f"the sort of {name} is a text")
-            word, size, labels, _ = syntax.sort(item)
+            word, size, labels, within = syntax.sort(item)
             if size is None:
-                self.task.variables.append(Variable(name, word, labels))
+                self.task.variables.append(Variable(name, word, labels, within=within))
                 continue
-            count = int(self.constant(size))
-            names = [f"{name}[{i}]" for i in range(count)]
+            count = self.constant(size)
+            if count.denominator != 1 or not 0 < count <= MAX_COMPONENTS:
+                raise Unreadable("the size of an array is a natural number, and not a large one")
+            names = [f"{name}[{i}]" for i in range(int(count))]
             self.task.arrays[name] = names
-            self.task.variables += [Variable(one, word, labels) for one in names]
+            self.task.variables += [Variable(one, word, labels, within=within) for one in names]
 
     def spread(self, entries: Mapping[str, Any], read: Any) -> dict[str, Node]:
         """Entries for variables and arrays, as one for each component."""
@@ -242,7 +287,7 @@ class Builder:
     def init(self) -> None:
         entries = dict(self.section("init"))
         where = entries.pop("where", [])
-        self.task.where = [tree(item) for item in ([where] if isinstance(where, str) else where)]
+        self.task.where = [tree(item) for item in listed(where)]
         self.task.init = {**self.spread(entries, syntax.region), **self.starts}
         missing = [variable.name for variable in self.task.variables if variable.name not in self.task.init]
         if missing:
@@ -271,6 +316,10 @@ class Builder:
             )
             if self.task.agents[name].act not in ("argmax", "raw") and isinstance(act, str):
                 raise Unreadable(f"act = {act!r} is not read")
+            if "every" in item:
+                self.task.periods[name] = self.constant(tree(item["every"]))
+                if not 0 < self.task.periods[name] <= MAX_PERIOD:
+                    raise Unreadable(f"the period of {name} is none")
             self.memory(name, item, max(network.memory for network, _ in read))
 
     def memory(self, name: str, item: Mapping[str, Any], size: int) -> None:
@@ -296,19 +345,19 @@ class Builder:
         if labels is None or isinstance(labels, list):
             return None if labels is None else tuple(map(str, labels))
         for variable in self.task.variables:
-            if variable.name == labels:
+            if variable.name == labels and variable.labels:
                 return variable.labels
         raise Unreadable(f"{labels!r} is no variable with labels")
 
     def network(self, file: Any) -> tuple[Network, bool]:
-        if not isinstance(file, str) or not file.endswith(".onnx"):
-            raise Unreadable(f"the network {file!r} is not read: only .onnx files are")
+        if not isinstance(file, str) or not file.endswith((".onnx", ".nnet")):
+            raise Unreadable(f"the network {file!r} is not read: only .onnx and .nnet files are")
         path = self.folder / file
         if file.startswith("data:"):
             path = Path(os.environ.get("VERNAL_DATA", "")) / file.removeprefix("data:")
         data = content(path)
         self.task.hashes.append(hashlib.sha256(data).hexdigest())
-        return onnx.read(data)
+        return (nnet.read(data), False) if file.endswith(".nnet") else onnx.read(data)
 
     def environment(self) -> None:
         table = self.section("environment")
@@ -318,6 +367,22 @@ class Builder:
         self.task.next = self.spread(table.get("next", {}), syntax.expression)
         if "enabled" in table:
             self.task.enabled = tree(table["enabled"])
+
+    def flow(self) -> None:
+        """Rates of change; what an abstraction is made of is no part of the system."""
+        table = dict(self.section("flow"))
+        if "flow" not in self.table:
+            if "abstraction" in self.table or self.task.periods:
+                raise Unreadable("abstractions and periods belong to flows")
+            return
+        if "environment" in self.table or self.task.memories or set(self.task.agents) != set(self.task.periods):
+            raise Unreadable("a loop that samples is read only if agents without memories act, each after its period")
+        self.section("abstraction")
+        lets = table.pop("let", {})
+        if not isinstance(lets, dict):
+            raise Unreadable("let is no table")
+        self.task.lets = {name: tree(item) for name, item in lets.items()}
+        self.task.rates = self.spread(table, syntax.expression)
 
     def check_names(self) -> None:
         """Every name belongs to one thing, so that no tree is read in two ways."""

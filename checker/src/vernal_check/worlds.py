@@ -1,10 +1,11 @@
-"""Worlds: tasks that others are built on. The certificate brings the text, and this program knows its fingerprint."""
+"""Worlds: tasks that others are built on: files, or texts that the certificate brings, with known fingerprints."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from vernal_check.errors import Unreadable
@@ -25,10 +26,19 @@ KNOWN = {
 }
 
 
-def text(name: str, given: Mapping[str, str]) -> str:
-    """The text of a world by its name, as the certificate brings it."""
+def text(name: str, given: Mapping[str, str], folder: Path) -> str:
+    """The text of a world: by its name, as the certificate brings it, or of a file below the task's folder."""
     if not NAME.fullmatch(name):
-        raise Unreadable("worlds that are files of their own are not read")
+        try:
+            file = (folder / name).resolve()
+        except (OSError, ValueError):
+            raise Unreadable(f"the world {name[:40]!r} has a name that no file can have") from None
+        if file.suffix != ".toml" or not file.is_relative_to(folder.resolve()):
+            raise Unreadable(f"the world {name!r} is no .toml file below the task's folder")
+        try:
+            return file.read_text("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Unreadable(f"the world {name!r} cannot be read: {error}") from None
     found = given.get(name)
     if found is None:
         raise Unreadable(f"the certificate does not bring the world {name}")
