@@ -141,10 +141,11 @@ def left_open(*known: Open, seconds: float = 1.0, timeout: float = 60) -> Open:
 
 def test_each_engine_is_named_once_with_its_best_reason() -> None:
     found = left_open(
-        Open(engine="deepening", reason="not supported by this engine: no claim of every path alone"),
-        Open(engine="invariants", reason="no invariant found with boxes; timeout after its share of 0.4 s"),
+        Open(engine="deepening", reason="not supported by this engine: it takes formulas about every path (LTL)"),
+        Open(engine="invariants", reason="no invariant found with boxes; timeout after 0.4 s, its share of the time"),
         Open(
-            engine="deepening", reason="timeout after its share of 0.1 s; no bounded formula decides it up to step 100"
+            engine="deepening",
+            reason="timeout after 0.1 s, its share of the time; no bounded formula decides it up to step 100",
         ),
         Open(engine="invariants", reason="no invariant found with boxes, octagons", proven_steps=37),
     )
@@ -163,13 +164,13 @@ def test_that_engines_do_not_take_a_claim_is_said_only_where_nothing_else_is() -
 
 
 def test_an_engine_that_says_nothing_but_that_its_time_was_up() -> None:
-    found = left_open(Open(engine="paths", reason="timeout after its share of 0.5 s"), seconds=60, timeout=60)
+    found = left_open(Open(engine="paths", reason="timeout after 0.5 s, its share of the time"), seconds=60, timeout=60)
     assert found.reason == "timeout after 60 s; paths (60 s): not finished"
 
 
 def test_a_hint_alone_is_no_reason() -> None:
     loose = Open(engine="bounds", reason="the bounds are too loose to decide; try a smaller initial set")
-    cut = Open(engine="bounds", reason="timeout after its share of 8.3 s; try a smaller initial set")
+    cut = Open(engine="bounds", reason="timeout after 8.3 s, its share of the time; try a smaller initial set")
     assert left_open(loose, cut).reason == f"bounds (2 s): {loose.reason}"
 
 

@@ -33,7 +33,7 @@ from vernal.logic.task import Task
 from vernal.run.budget import TIMEOUT, Budget
 
 EXHAUSTED = (
-    "no step of at most",
+    "does, from any state (k-induction)",
     "no invariant found",
     "no set was proposed",
     "too loose to decide",
@@ -99,10 +99,20 @@ def is_false(engine: str, known: Known, *, is_over: bool) -> bool:
     return (is_over and not says_so) or any(text in known.reason for text in EXHAUSTED)
 
 
+def hides_its_end(engine: str, known: Known, whole: Known) -> bool:
+    """Whether what more time decided is left open without a word of the time."""
+    decided = not isinstance(whole, Open)
+    return engine != "auto" and decided and isinstance(known, Open) and not _says_so(known)
+
+
+def _says_so(known: Open) -> bool:
+    return TIMEOUT in known.reason or UNFINISHED in known.reason or known.reason.startswith(UNSUPPORTED)
+
+
 def false_reasons(engine: str, question: Question, rng: random.Random) -> tuple[int, list[str]]:
     """How often an engine was cut short with the question left open, and what it should not have said then."""
     whole = OwnClock(MAX_LOOKS)
-    asked(engine, question, whole)
+    unhurried, _ = asked(engine, question, whole)
     looks, cut, false = min(whole.looks, MAX_LOOKS), 0, list[str]()
     if looks < 2:
         return 0, []
@@ -111,7 +121,8 @@ def false_reasons(engine: str, question: Question, rng: random.Random) -> tuple[
         is_over = clock.looks > clock.jumps_after
         if budget.stops or is_over:
             cut += isinstance(known, Open)
-            false += [f"{vars(clock)}: {known}"] if is_false(engine, known, is_over=is_over) else []
+            wrong = is_false(engine, known, is_over=is_over) or hides_its_end(engine, known, unhurried)
+            false += [f"{vars(clock)}: {known}"] if wrong else []
     return cut, false
 
 

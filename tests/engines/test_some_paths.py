@@ -110,7 +110,7 @@ def test_the_reason_names_what_would_decide_it() -> None:
     assert "that all paths keep G (x <= 100) would prove it" in result.reason
     result = vn.check(read(HALVING), "EG (x <= 1)", engine="deepening", timeout=10, options={"depth": 10})
     assert result.reason is not None
-    assert result.reason.startswith("within 10 steps no path keeps the claim for certain")
+    assert result.reason.startswith("within 10 steps no path was seen to keep the claim for certain")
 
 
 # Evidence -------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from vernal.model.network import MERGED, Network, memory_var, network_input
 from vernal.reduce import deployed
 from vernal.reduce.deployed import Deployed, NotDeployed, with_rounding
 
+ROOT = Path(__file__).parents[2]
 ort = pytest.importorskip("onnxruntime")
 FLOAT32 = deployment("float32")
 Array = NDArray[np.float64]
@@ -227,3 +228,8 @@ def test_what_may_overflow_is_refused() -> None:
     asking = question(small(("Gemm",)), {"x": (0, 10**6)})
     assert Deployed(FLOAT32).takes(asking) is None
     assert "overflow" in (Deployed(deployment("float16")).takes(asking) or "")
+
+
+def test_a_property_that_is_not_taken_is_named() -> None:
+    with pytest.raises(InputError, match=r"can_clean: .*all paths only"):
+        vn.check(ROOT / "examples" / "vacuum" / "vacuum.toml", deployed="float32")

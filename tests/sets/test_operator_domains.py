@@ -133,3 +133,10 @@ def test_ends_that_are_no_floats() -> None:
 def test_what_the_traits_call_partial_is_undefined_somewhere(function: Function) -> None:
     gap = first_gap([build.apply(function, X)], [X], [(Fraction(-2), Fraction(2))])
     assert (gap is None) is FUNCTIONS[function].total
+
+
+def test_a_square_over_a_region_whose_ends_are_no_floats() -> None:
+    """Linear bounds are a rounding below zero there, and intervals say that no square is negative."""
+    root = read("((-2*y - x/2)^2)^(1/3)")
+    ends = (Fraction(-2), Fraction(3)), (Fraction(-3), Fraction(5, 3))
+    assert first_gap([root], (X, Y), ends) is None

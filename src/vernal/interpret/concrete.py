@@ -17,6 +17,7 @@ import numpy as np
 
 from vernal.errors import TypeClash
 from vernal.interpret import program
+from vernal.interpret.layers import sparse_weights
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import Array
 from vernal.interpret.program import ArrayMeaning, Program
@@ -152,7 +153,9 @@ ONE_THREAD = 250_000
 
 @meaning(e.Affine)
 def _affine(node: e.Affine, args: Sequence[Array], given: Array | None) -> Array:
-    x, weight = args[0], node.weight.array.T
+    x, weight, sparse = args[0], node.weight.array.T, sparse_weights(node)
+    if sparse is not None and np.isfinite(x).all():  # what is undefined leaves every sum undefined, as elsewhere
+        return sparse.after(x) + node.bias.array
     rows = ONE_THREAD // max(1, weight.size)
     if len(x) <= rows or rows < 16:
         result = x @ weight

@@ -108,7 +108,12 @@ class Program:
                 for slot in dead:
                     del values[slot]
         pairs = zip(self.results, self.shapes, strict=True)
-        return [np.broadcast_to(values[slot], (batch, *shape)) for slot, shape in pairs]
+        return [_whole(values[slot], (batch, *shape)) for slot, shape in pairs]
+
+
+def _whole(value: Array, shape: tuple[int, ...]) -> Array:
+    """A value for every point of the batch."""
+    return value if value.shape == shape else np.broadcast_to(value, shape)
 
 
 def _given(node: Expr, inputs: ArrayInputs, rows: BatchRows) -> Array | None:

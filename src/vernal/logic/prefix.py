@@ -17,7 +17,18 @@ def refutable(formula: Formula) -> Formula:
     """
     if horizon(formula) is not None:
         return formula
-    return weaker(formula, max(5, WINDOW // nesting(formula)))
+    return weaker(formula, _window(formula))
+
+
+def refuted_within(formula: Formula, positions: int) -> Formula:
+    """The same with windows that reach as far as a path of so many positions, which may fail late."""
+    if horizon(formula) is not None:
+        return formula
+    return weaker(formula, max(_window(formula), positions))
+
+
+def _window(formula: Formula) -> int:
+    return max(5, WINDOW // nesting(formula))
 
 
 def says_something(formula: Formula) -> bool:

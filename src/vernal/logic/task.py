@@ -124,4 +124,11 @@ def as_task(given: GivenTask) -> Task:
     """The task that is meant: itself, a model without properties, or what a file says."""
     if isinstance(given, Task):
         return given
-    return hook("load")(given) if isinstance(given, str | Path) else Task(given)
+    if isinstance(given, str | Path):
+        loaded: Task = hook("load")(given)
+        return loaded
+    if not isinstance(given, Model):
+        raise InputError(
+            f"a task is the path of its file, what vn.load gives or a vn.System, and {given!r:.60} is none"
+        )
+    return Task(given)

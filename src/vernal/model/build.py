@@ -177,11 +177,14 @@ def remainder(x: Operand, y: Operand) -> Expr:
     return sub(a, mul(b, quotient(a, b)))
 
 
+OF_REALS = {"//": "floor(x / y)", "%": "x - y*floor(x / y)"}
+
+
 def _integers(what: str, x: Operand, y: Operand) -> list[Expr]:
     """An integer and a constant integer that is not zero."""
     a, b = _numbers(what, x, y)
     if a.sort != INT or b.sort != INT or not isinstance(b, e.Const) or 0 in b.values:
-        raise TypeClash(f"{what} takes an integer and a constant integer other than 0; of reals write floor(x / y)")
+        raise TypeClash(f"{what} takes an integer and a constant integer other than 0; of reals write {OF_REALS[what]}")
     return [a, b]
 
 

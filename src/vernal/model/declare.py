@@ -45,6 +45,7 @@ from vernal.model.system_arguments import (
     Policy,
     Values,
 )
+from vernal.model.user_functions import called
 
 ANONYMOUS = ("choose", "between")  # the names that `build` gives to draws without one
 
@@ -275,7 +276,8 @@ def trace_lets(
     for name, function in lets.items():
         if name in visible:
             raise TypeClash(f"{name!r} is already the name of a variable or an agent")
-        traced[name] = build.const(function(GivenNames({**visible, **{n: let_var(n, x) for n, x in traced.items()}})))
+        names = GivenNames({**visible, **{n: let_var(n, x) for n, x in traced.items()}})
+        traced[name] = build.const(called(name, function, names))
     return traced
 
 
@@ -300,7 +302,8 @@ def needs_action(body: Expr, lets: Mapping[str, Expr]) -> bool:
 def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
     policy = prepared.policy
     select = policy.by(visible) if policy.by else None
-    seen = [part for given in policy.observe(visible) for part in (given if isinstance(given, ExprArray) else [given])]
+    observed = called("observe", policy.observe, visible)
+    seen = [part for given in observed for part in (given if isinstance(given, ExprArray) else [given])]
     made = make_agent(
         name,
         policy.networks,
@@ -325,7 +328,7 @@ def returned(what: str, made: object, declared: Mapping[str, Variable]) -> dict[
 def _trace_step(
     step: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
-    given = returned("step", step(names), declared)
+    given = returned("step", called("step", step, names), declared)
     following = {n: _value(declared_variable(declared, n), x) for n, x in given.items()}
     for n, x in following.items():
         check_next(declared[n], x)
@@ -336,7 +339,7 @@ def _trace_rates(
     rates: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
     """The rates of change of the variables that flow, over state, held actions and lets."""
-    given = returned("rates", rates(names), declared)
+    given = returned("rates", called("rates", rates, names), declared)
     written = {n: build.const(x) for n, x in given.items()}
     for n, rate in written.items():
         check_rate(declared_variable(declared, n), rate)

@@ -36,6 +36,7 @@ from vernal.model.initial import Init
 from vernal.model.motion import Rates
 from vernal.model.system import Fields
 from vernal.model.system_arguments import Declaration, GivenNames, Initials
+from vernal.model.user_functions import called
 
 
 def trace_flow(
@@ -52,7 +53,7 @@ def trace_flow(
     visible = {**clock_name([*state, *lets]), **visible_names(declared)}
     traced = trace_lets(lets, visible)
     named = GivenNames({**visible, **{n: let_var(n, body) for n, body in traced.items()}})
-    given = returned("rates", rates(named), declared)
+    given = returned("rates", called("rates", rates, named), declared)
     written = {n: build.const(x) for n, x in given.items()}
     for n, rate in written.items():
         check_rate(declared_variable(declared, n), rate)

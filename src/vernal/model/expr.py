@@ -29,8 +29,10 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.model.hooks import HOOKS, hook
 from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
+from vernal.printable import shortened
 
 Shape = tuple[()] | tuple[int]
 
@@ -108,6 +110,10 @@ class Expr(Portable, metaclass=_Interned):
     def __repr__(self) -> str:  # never recurses: arguments are only counted
         extra = [f"{entry.name}={getattr(self, entry.name)!r}" for entry in fields(self)[3:]]
         return f"{type(self).__name__}({', '.join([f'{len(self.args)} args', str(self.sort), *extra])})"
+
+    def __str__(self) -> str:
+        """As it is written in a task; a long one is cut short."""
+        return shortened(hook("text")(self)) if "text" in HOOKS else repr(self)
 
     def __copy__(self) -> Self:
         return self
@@ -208,8 +214,17 @@ class Expr(Portable, metaclass=_Interned):
 
     def __float__(self) -> float:
         raise TypeError(
-            "an expression has no value while a model is made: instead of functions of math use those of vn: vn.sin"
+            "an expression has no value while a model is made: functions of math, and float, are for numbers; "
+            "write vn.sin for math.sin, vn.sqrt for math.sqrt, x**2 for math.pow(x, 2)"
         )
+
+    def __int__(self) -> int:
+        raise TypeError(
+            "an expression has no value while a model is made: instead of int and round use vn.floor; "
+            "-vn.floor(-x) rounds up"
+        )
+
+    __round__ = __floor__ = __ceil__ = __trunc__ = __int__
 
 
 Operand = Expr | Fraction | Decimal | int | float | bool | str | np.generic

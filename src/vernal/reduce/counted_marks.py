@@ -22,7 +22,9 @@ from vernal.reduce.product import Product, product
 from vernal.reduce.reduction import Entailment, Subquestion
 from vernal.run.budget import Budget
 
-NOT_OF_PATHS = "not supported by this engine: an automaton reads single paths, and this is no claim of every path alone"
+NOT_OF_PATHS = (
+    "not supported by this engine: it takes formulas about every path (LTL); this one asks for some path, or of states"
+)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ REWRITTEN = "the action of {} does not follow from its networks alone"
 NOT_ONNX = "the network {} was not read from an ONNX file: what a runtime would compute is not known"
 AS_ONE = "several operators of the network {} are read as one, so that its roundings are not known; export it plainly"
 OTHER_OPERATOR = "how {} of the network {} is rounded is not known"
-NO_RANGE = "declare a range of {}, which {} observes: rounding errors are bounded over it"
+NO_RANGE = 'declare a range of {0}, which {1} observes, as {0} = "real [-9, 9]": rounding errors are bounded over it'
 MANY_CASES = "agents observe too many labels and truth values at once for their rounding errors to be bounded"
 OVERFLOW = "numbers of {} may overflow in {} within the declared ranges"
 ENDLESS_MEMORY = "what {} remembers is not seen to be bounded, so its rounding errors are not"

@@ -150,7 +150,7 @@ def combined(parts: Sequence[Known]) -> Known:
     real = [part for part in proofs if not part.empty] or proofs
     direction = weakest(part.direction for part in real)
     if direction is Direction.NEITHER:
-        reason = "parts of the initial set are proven in directions that do not go together"
+        reason = "parts of the initial set are proven on sets that add behaviour, others on sets that leave some out"
         return Open(engine=real[0].engine, reason=reason, statistics=statistics)
     return replace(
         real[0],

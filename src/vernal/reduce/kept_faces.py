@@ -34,6 +34,7 @@ from vernal.reduce.reduction import Subquestion, first_decided
 from vernal.run.budget import Budget
 from vernal.sets.monotone import rate_bounds
 
+SHOWS_NOTHING = "the rates there decide it, and nothing is left that could be replayed: asking again is the check"
 FACE_ROUNDS = 3  # in which faces that are kept make others so
 
 
@@ -49,30 +50,48 @@ class KeptFaces:
         return None
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
-        flows = question.time is Time.SECONDS and question.model.motion.rates is not None
-        ends: dict[Expr, PartialEnds] = dict(kept_ends(question.model).items()) if flows else {}
-        atoms = {node.expr for node in order(question.formula) if isinstance(node, Atom)} if ends else set()
-        known = {atom: truth for atom in atoms if (truth := _narrowly(question.atoms[atom], ends)) is not None}
-
-        def replaced(node: Formula, args: tuple[Formula, ...]) -> Formula:
-            if not isinstance(node, Atom):
-                return rebuild(node, args)
-            truth = known.get(node.expr)
-            return node if truth is None else TRUTH if truth else FALSITY
-
-        left = simplified(fold(question.formula, replaced)) if known else question.formula
+        known = known_atoms(question)
+        left = _without(question.formula, known)
         if left == TRUTH:
             return
-        said = [f"{Atom(atom)} is always {str(truth).lower()}" for atom, truth in known.items()]
-        notes = (f"no path crosses where paths begin: {', '.join(said)}",) if said else ()
         asked = replace(question, formula=left) if known and left != FALSITY else question
-        yield Subquestion(asked, self.direction, notes=notes if asked is not question else ())
+        yield Subquestion(asked, self.direction, notes=_notes(known) if asked is not question else ())
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
-        """The margin of what is left is none of the claim: an atom that is always true may be so by less."""
-        if not found:
-            return Proof(engine="", direction=self.direction, assurance=Assurance.RIGOROUS)
-        return first_decided(found)
+        """The margin of what is left is none of the claim: an atom that is always true may be so by less.
+
+        Where nothing is left there are no sets to be shown, and the notes say why the claim is true.
+        """
+        if found:
+            return first_decided(found)
+        notes = (*_notes(known_atoms(question)), SHOWS_NOTHING)
+        return Proof(engine="", direction=self.direction, assurance=Assurance.RIGOROUS, notes=notes)
+
+
+def known_atoms(question: Question) -> dict[Expr, bool]:
+    """Atoms of a claim that have one truth value wherever its flow comes."""
+    flows = question.time is Time.SECONDS and question.model.motion.rates is not None
+    ends: dict[Expr, PartialEnds] = dict(kept_ends(question.model).items()) if flows else {}
+    atoms = {node.expr for node in order(question.formula) if isinstance(node, Atom)} if ends else set()
+    return {atom: truth for atom in atoms if (truth := _narrowly(question.atoms[atom], ends)) is not None}
+
+
+def _without(formula: Formula, known: Mapping[Expr, bool]) -> Formula:
+    """The formula with the truth values of these atoms in their place."""
+
+    def replaced(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        if not isinstance(node, Atom):
+            return rebuild(node, args)
+        truth = known.get(node.expr)
+        return node if truth is None else TRUTH if truth else FALSITY
+
+    return simplified(fold(formula, replaced)) if known else formula
+
+
+def _notes(known: Mapping[Expr, bool]) -> tuple[str, ...]:
+    """What is known of atoms, in words."""
+    said = sorted(f"{Atom(atom)} is always {str(truth).lower()}" for atom, truth in known.items())
+    return (f"no path leaves these ends of the initial set outward: {', '.join(said)}",) if said else ()
 
 
 def _narrowly(node: Expr, ends: Mapping[Expr, PartialEnds]) -> bool | None:

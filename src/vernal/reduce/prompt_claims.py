@@ -18,7 +18,7 @@ from vernal.logic.shortening import prompt
 from vernal.reduce.reduction import Entailment, Subquestion, first_decided
 from vernal.run.budget import Budget
 
-NOTHING_AWAITED = "nothing is waited for without a limit"
+NOTHING_AWAITED = "the claim waits for nothing without a time limit"
 
 
 @dataclass(frozen=True)
@@ -50,5 +50,5 @@ class PromptClaims:
         if not isinstance(known, Open) or not isinstance(last, Open):
             return known
         delay = self.delays[len(found) - 1]
-        what = f"that what has to come at last comes within {delay} steps is not proven"
+        what = f"it is not proven that what the claim waits for comes within {delay} steps"
         return left_open(last, f"{what}: {last.reason}")

@@ -160,7 +160,9 @@ class TreeCondition:
         """The number of one more copy of the step, by which its draws are told apart."""
         self._copies[0] += 1
         if self._copies[0] > MAX_COPIES:
-            raise UnsupportedFormula(f"written out over all ways to go, the claim has more than {MAX_COPIES:,} steps")
+            raise UnsupportedFormula(
+                f"written out for every way that paths can go, the claim needs more than {MAX_COPIES:,} steps"
+            )
         return self._copies[0]
 
 

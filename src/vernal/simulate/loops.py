@@ -6,7 +6,8 @@ A plan has a column for each instant of the grid: what is drawn there, and what 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -34,6 +35,23 @@ InstantKind = tuple[bool, tuple[str, ...], tuple[str, ...]]
 LoopColumns = dict[Var, Floats]
 
 
+@dataclass(slots=True)
+class LoopRecord:
+    """What was seen so far, position by position, and which paths are still in the region and go on."""
+
+    seen: LoopColumns
+    lengths: NDArray[np.intp]
+    alive: NDArray[np.bool_]
+    slot: int = 0
+
+    def see(self, now: LoopColumns, inside: NDArray[np.bool_]) -> None:
+        self.alive = self.alive & inside
+        for var, values in now.items():
+            self.seen[var][self.alive, self.slot] = values[self.alive]
+        self.lengths[self.alive] = self.slot + 1
+        self.slot += 1
+
+
 class LoopSimulator:
     """A loop that samples, given by its flow with held actions, walked as often as needed."""
 
@@ -46,8 +64,10 @@ class LoopSimulator:
             raise InputError(TOO_MANY)
         self.instants = {one.time: one for one in self.plant.instants(self.time)}
         self.changes = [one.time for one in self.instants.values() if one.position]  # a column of a plan each
-        self.stops = self._stops(flow.grid, more)
-        self.slots = [(time, side) for time in self.stops for side in self._sides(time)]
+        stops = self._stops(flow.grid, more)
+        self.heads = {stops[0], *self.instants}  # at which something happens, as far as anything does
+        self.stretches = list(self._stretches(stops))
+        self.slots = [(time, side) for time in stops for side in self._sides(time)]
         self.times = np.array([nearest(time) for time, _ in self.slots])
         self.columns, self.steps = len(self.changes) - 1, len(self.slots) - 1
         if not np.isfinite(self.times).all():
@@ -64,6 +84,12 @@ class LoopSimulator:
         asked = {Fraction(time) for time in more if time >= 0}
         return sorted(time for time in {*self.instants, *between, *asked, self.time} if time <= self.time)
 
+    def _stretches(self, stops: Sequence[Fraction]) -> Iterator[tuple[Fraction, Sequence[Fraction]]]:
+        """Times at which something happens, and the stops after each, up to the next of them."""
+        places = [place for place, time in enumerate(stops) if time in self.heads]
+        for place, following in pairwise([*places, len(stops)]):
+            yield stops[place], stops[place + 1 : following + 1]
+
     def _sides(self, time: Fraction) -> tuple[bool, ...]:
         """At a jump both values are seen, first the left one."""
         return (False, True) if time in self.instants and self.instants[time].jumps else (True,)
@@ -74,26 +100,23 @@ class LoopSimulator:
         """The paths a plan makes."""
         count = plan.runs
         seen = {var: np.full((count, len(self.slots)), np.nan) for var in self.flow.vars}
-        lengths = np.zeros(count, np.intp)
-        alive = np.ones(count, bool)
+        record = LoopRecord(seen, np.zeros(count, np.intp), np.ones(count, bool))
         now = {var: self._start(var, plan, count) for var in self.flow.vars}
-        slot = 0
         with np.errstate(all="ignore"):
-            for time, after in pairwise([*self.stops, None]):
-                assert time is not None
+            for time, stops in self.stretches:
                 tick()
                 given = self._given(plan, time)
+                goes_on = record.alive
                 for right in self._sides(time):
-                    goes_on = alive if not right else alive & self._happens(time, now, given)
-                    alive &= self._inside(now)
-                    for var, values in now.items():
-                        seen[var][alive, slot] = values[alive]
-                    lengths[alive] = slot + 1
-                    slot += 1
-                alive &= goes_on
-                if after is not None and alive.any():
-                    self._flow(now, given, alive, float(after - time), tick)
-        return self._runs(plan, seen, lengths)
+                    goes_on = record.alive & self._happens(time, now, given) if right else record.alive
+                    record.see(now, self._inside(now))
+                record.alive &= goes_on
+                for after, moved in zip(stops, self._flow(now, given, record.alive, time, stops, tick), strict=True):
+                    now.update(moved)
+                    if after not in self.heads:
+                        self._tell(after, now)
+                        record.see(now, self._inside(now))
+        return self._runs(plan, record.seen, record.lengths)
 
     def _start(self, var: Var, plan: Plan, count: int) -> Floats:
         if var in plan.first:
@@ -112,8 +135,7 @@ class LoopSimulator:
     def _happens(self, time: Fraction, now: LoopColumns, given: Mapping[Decision, Floats]) -> NDArray[np.bool_]:
         """What an instant makes of the values, and which paths go on from there."""
         instant = self.instants.get(time)
-        if self.plant.clock is not None:  # which runs from 0, up to rounding
-            now[self.plant.clock][:] = float(time)
+        self._tell(time, now)
         for targets, program in self._resets(instant) if instant else ():
             found = program(self._inputs(now, given), len(now[targets[0]]))
             for var, values in zip(targets, found, strict=True):
@@ -122,6 +144,11 @@ class LoopSimulator:
             return np.ones(len(next(iter(now.values()))), bool)
         (enabled,) = self._enabled(self._inputs(now, given), len(next(iter(now.values()))))
         return np.broadcast_to(np.asarray(enabled, dtype=bool), len(next(iter(now.values()))))
+
+    def _tell(self, time: Fraction, now: LoopColumns) -> None:
+        """The clock, which runs from 0, up to rounding."""
+        if self.plant.clock is not None:
+            now[self.plant.clock] = np.full_like(now[self.plant.clock], float(time))
 
     def _resets(self, instant: Instant) -> list[tuple[Sequence[Var], Program]]:
         kind = instant.jumps, instant.arriving, instant.acting
@@ -136,14 +163,25 @@ class LoopSimulator:
         return inputs
 
     def _flow(
-        self, now: LoopColumns, given: Mapping[Decision, Floats], alive: NDArray[np.bool_], time: float, tick: Tick
-    ) -> None:
+        self,
+        now: LoopColumns,
+        given: Mapping[Decision, Floats],
+        alive: NDArray[np.bool_],
+        time: Fraction,
+        stops: Sequence[Fraction],
+        tick: Tick,
+    ) -> Iterator[LoopColumns]:
+        """What the flow makes of the values, at each of the stops."""
         rows = np.flatnonzero(alive)
         states = np.stack([now[var][rows] for var in self.flow.vars], axis=1)
         disturbing: dict[Decision, Floats] = {node: given[node][rows] for node in self.flow.disturbances}
-        reached = self.integrator.advance(states, disturbing, time, tick)
-        for i, var in enumerate(self.flow.vars):
-            now[var][rows] = reached[:, i]
+        times = [float(stop - time) for stop in stops]
+        before = dict(now)
+        for reached in self.integrator.along(states, disturbing, times, tick) if times else ():
+            moved = {var: before[var].copy() for var in self.flow.vars}
+            for i, var in enumerate(self.flow.vars):
+                moved[var][rows] = reached[:, i]
+            yield moved
 
     def _inside(self, now: LoopColumns) -> NDArray[np.bool_]:
         inside = [(now[var] >= low) & (now[var] <= high) for var, low, high in self._region]

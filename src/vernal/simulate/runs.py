@@ -186,6 +186,15 @@ def random_plan(
     return Plan(first, made)
 
 
+def joined_plans(plans: Sequence[Plan]) -> Plan:
+    """The runs of several plans of one model, one after the other."""
+    first, made = plans[0].first, plans[0].decisions
+    return Plan(
+        {var: np.concatenate([plan.first[var] for plan in plans]) for var in first},
+        {node: np.concatenate([plan.decisions[node] for plan in plans]) for node in made},
+    )
+
+
 def pick(node: Choose, uniform: Floats) -> Floats:
     """Options from uniform numbers, as the concrete meaning takes them: each that exists is as likely as any other."""
     index = uniform * len(node.options)

@@ -38,7 +38,7 @@ def _of_flow(model: Model) -> Fraction:
         return Fraction(1)
     points = np.stack([plan.first[var] for var in model.vars], axis=1)
     given = {node: array[:, 0] for node, array in plan.decisions.items()}
-    widths = simulator.upper - simulator.lower
+    widths = simulator.integrator.upper - simulator.integrator.lower
     rates = simulator.integrator.rates
     with np.errstate(all="ignore"):
         here = rates(points, given)

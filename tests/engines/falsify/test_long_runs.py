@@ -12,7 +12,7 @@ from vernal.engines.falsify.paths import MIN_RUNS, batch_size
 from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.portfolio import Portfolio
 from vernal.evidence.knowledge import Counterexample, Open
-from vernal.evidence.result import UNKNOWN, VIOLATED
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
@@ -36,7 +36,15 @@ def test_a_claim_that_fails_late_is_refuted_at_its_first_step(limit: int) -> Non
     known = FarRuns(5000).attempt(question, Budget())
     assert isinstance(known, Counterexample)
     assert len(known.trace) - 1 in (limit, limit + 1)
-    assert asked_of(Portfolio(), question, Budget(timeout=60)).verdict is VIOLATED
+    result = asked_of(Portfolio(), question, Budget(timeout=60))
+    assert result.verdict is VIOLATED
+    assert result.margin is not None
+    assert -2 <= result.margin < 0  # by how much it fails at the end, not by how much it holds before
+
+
+def test_a_late_witness_has_a_margin() -> None:
+    result = asked_of(Portfolio(), asked(make({"x": 0}, {"x": X + 1}), "EF (x >= 99.5)"), Budget(timeout=60))
+    assert (result.verdict, result.margin) == (HOLDS, 0.5)
 
 
 def test_what_never_fails_stays_open() -> None:

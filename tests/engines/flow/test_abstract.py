@@ -9,6 +9,7 @@ import pytest
 
 import vernal as vn
 from tests.flow_cases import FLOW_ENGINES
+from tests.six_models import FOLDER
 from tests.work import processor
 from vernal.engines.check import parse_formula
 from vernal.engines.flow.abstract import NeuralEngine
@@ -16,10 +17,12 @@ from vernal.engines.flow.modes import ModeEngine
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.formats.task.blueprint import load
 from vernal.logic.question import Question
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.motion import Modes
 from vernal.reduce.neural import learned_modes, partition
+from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.learned_modes import LearnedModes
 from vernal.sets.flow_starts import halved, start_boxes
 
@@ -145,6 +148,15 @@ def test_no_stage_is_called_like_an_engine() -> None:
     result = check(DECAY, "G[0,1] (x <= 1.001)")
     engines = {f"{name} seconds" for name in FLOW_ENGINES}
     assert not engines & result.statistics.keys()
+
+
+def test_counterexamples_of_the_certifier_are_learned() -> None:
+    """A gust in one narrow place, which the samples do not show: the benchmark in which the loop of rounds turns."""
+    task = load(FOLDER / "gust.toml")
+    found = next(abstractions(task.flow, task.settings))
+    assert found.statistics["rounds"] == 2
+    assert found.statistics["counterexamples"] == 2
+    assert (found.error <= 0.1).all()
 
 
 def of_modes(question: Question, seconds: float, **said: object) -> Known:

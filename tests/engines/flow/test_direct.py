@@ -20,12 +20,14 @@ from vernal.evidence.trajectory import trajectory_truth
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.direction import Direction
 from vernal.logic.elaboration import formula
+from vernal.logic.formula import Always, Atom, Bound
 from vernal.logic.question import Question
 from vernal.logic.scope import Scope
 from vernal.model import build
 from vernal.model.flow import Flow
-from vernal.model.functions import sqrt
+from vernal.model.functions import sin, sqrt
 from vernal.sets.flow_starts import cut, start_boxes
+from vernal.simulate.trajectories import simulate_flow
 
 X, Y = state("x", "y")
 
@@ -207,7 +209,9 @@ def test_an_explosion_is_left_open_with_its_time() -> None:
     flow = flow_of({X: X**2}, [(1, "1.1")], [("-1e9", "1e9")])
     known = cut_short(flow, "G[0,2] x >= 0", looks=10_000)
     assert isinstance(known, Open)
-    assert "followed up to time 0.9" in known.reason  # 1 / 1.1
+    assert "followed up to time 0." in known.reason
+    assert known.proven_time is not None
+    assert 0.88 < known.proven_time < 1 / 1.1
 
 
 def test_a_field_without_slopes_says_where() -> None:
@@ -232,3 +236,24 @@ def test_the_time_is_kept() -> None:
     known = DirectFlowpipe().attempt(asked(exponential(), "G[0,1] y >= 0.6"), budget)
     assert isinstance(known, Open)
     assert 100 <= clock.count < 110
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10**12), Fraction(1, 10**3), Fraction(10**4)])
+def test_times_of_any_size(scale: Fraction) -> None:
+    """A pendulum whose second is another time: what is known of it is the same, in that time."""
+    flow = flow_of({X: Y / scale, Y: -sin(X) / scale}, [("0.9", "1.1"), ("-0.1", "0.1")], [(-4, 4), (-4, 4)])
+    kept = Always(Atom(build.compare("<=", X, Fraction(6, 5))), Bound(Fraction(0), 3 * scale))
+    question = Question(flow, kept)
+    known = DirectFlowpipe().attempt(question, processor(20))
+    pipe = pipe_of(known)
+    assert pipe.until == pytest.approx(3 * float(scale))
+    assert isinstance(known, Proof)
+    assert known.margin == pytest.approx(0.094, abs=0.002)
+    runs = simulate_flow(flow, 200, 3 * scale, np.random.default_rng(0), corners=True)
+    states = np.stack([runs.state["x"], runs.state["y"]], axis=2)
+    assert runs.times is not None
+    for time, now in zip(runs.times, np.moveaxis(states, 1, 0), strict=True):
+        there = (pipe.times[:, 0] <= time) & (time <= pipe.times[:, 1])
+        low, high = (end[there][:, :2] for end in (pipe.lower, pipe.upper))
+        within = (now[:, None] >= low - 1e-7) & (now[:, None] <= high + 1e-7)
+        assert within.all(2).any(1).all()

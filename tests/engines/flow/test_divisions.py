@@ -27,10 +27,12 @@ class NarrowRounds(BoxRounds):
         super().__init__(FLOW, 1.0, np.eye(1), lambda: None)
         self.narrow, self.followed = narrow, list[StartBoxes]()
 
-    def follow(self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing) -> Iterator[Segments]:
+    def follow(
+        self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing, horizon: float | None = None
+    ) -> Iterator[Segments]:
         """As segments of two boxes at a time."""
         self.followed.append(boxes)
-        for found in list(super().follow(boxes, spoils)):
+        for found in list(super().follow(boxes, spoils, horizon)):
             for first in range(0, len(boxes), 2):
                 own = np.arange(first, min(first + 2, len(boxes)))
                 good = (boxes.upper[own, 0] <= 1) | ((boxes.upper - boxes.lower)[own, 0] <= self.narrow)

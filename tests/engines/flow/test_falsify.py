@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from time import process_time
 
 import numpy as np
 import pytest
 
+import vernal as vn
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.trajectories import TRAJECTORY_PATIENCE, apart
 from vernal.errors import Stopped
@@ -203,3 +205,19 @@ def test_trajectories_that_are_enclosed_begin_far_apart() -> None:
     assert list(apart(plan, np.array([1, 0, 2, 4, 3]), 3)) == [1, 3, 4]
     assert list(apart(plan, np.array([2]), 3)) == [2]
     assert list(apart(plan, np.array([], dtype=np.intp), 3)) == []
+
+
+@pytest.mark.parametrize("formula", ["G[0,3000] (x <= 0.9)", "G (x <= 0.9)", "G[0,3000] (x <= 2 & x >= -0.9)"])
+def test_what_fails_near_the_start_is_looked_at_first(formula: str) -> None:
+    """Of thousands of turns, the first decides."""
+    turning = vn.Flow(
+        state={"x": vn.real(-2, 2), "y": vn.real(-2, 2)},
+        init={"x": vn.interval(1, "1.1"), "y": 0},
+        rates=lambda s: {"x": s.y, "y": -s.x},
+    )
+    began = process_time()
+    result = vn.check(turning, formula, engine="falsify", timeout=60)
+    assert result.verdict is vn.VIOLATED
+    assert result.time is not None
+    assert result.time < 4
+    assert process_time() - began < 10

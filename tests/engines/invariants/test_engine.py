@@ -174,7 +174,7 @@ def test_what_was_tried_is_said(tmp_path: Path) -> None:
 def test_boxes_alone_do_not_hold_a_turn(tmp_path: Path) -> None:
     """The hull in boxes grows without end; other directions are needed."""
     result = proven(task_of(TURN, tmp_path), "G (x <= 0.72)")
-    assert result.statistics["method"] == "rows of the claim pulled back"
+    assert result.statistics["method"] == "inequalities of the claim followed backwards"
 
 
 def test_a_proposal_is_certified_beyond_the_time_of_its_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def test_abstract_states_that_no_path_meets_are_divided(seed: int, monkeypatch: 
     monkeypatch.setattr(danger, "MAX_STARTS", 2)
     monkeypatch.setattr(danger, "MAX_STATES", 3)
     monkeypatch.setattr(engine, "MAX_CELLS_UNDIVIDED", 0)
-    monkeypatch.setattr(abstraction, "AT_ONCE_WITHIN_LIMITS", 1)
+    monkeypatch.setattr(abstraction, "FIRST_AT_ONCE", 1)
     case = drawn(seed)
     assert ask(case).verdict is expected(case)
 

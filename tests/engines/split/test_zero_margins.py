@@ -53,7 +53,7 @@ def test_attempts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zero_margins, "MAX_ATTEMPTS", 3)
     result = ask(SYSTEM, build.compare("<=", 0, RIDGE), seconds=60)
     assert result.verdict is UNKNOWN
-    assert "small boxes stay open at margin zero" in str(result.reason)
+    assert "small boxes stay open, in which the margin is zero" in str(result.reason)
 
 
 def test_a_condition_without_a_margin_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

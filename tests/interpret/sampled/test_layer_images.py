@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vernal.interpret.concrete import evaluate
-from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, widened
+from vernal.interpret.flow.zonotope_batches import Zonotopes, boxes, coarser, widened
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.linear.curves import parallel
 from vernal.interpret.numbers.rounding import Floats
@@ -87,3 +87,33 @@ def test_what_is_no_smooth_network_has_no_chain() -> None:
     x = build.concat(build.var("x"), build.var("y"))
     assert chain_below(x) is None
     assert chain_below(build.relu(layer(x, np.eye(2), np.zeros(2)))) is None
+
+
+def test_a_coarser_set_is_around_a_set_and_hardly_wider() -> None:
+    rng = np.random.default_rng(3)
+    sizes = 10.0 ** rng.uniform(-6, 0, size=(4, 3, 40))
+    sizes[:, :, :3] = 1e-9  # the first ones stay, however small
+    fine = replace(some_sets(rng, 1.0), generators=rng.normal(size=sizes.shape) * sizes, weights=np.ones((4, 40)))
+    coarse = coarser(fine)
+    assert coarse.weights.shape[1] < fine.weights.shape[1]
+    assert (coarse.generators[:, :, :3] == fine.generators[:, :, :3]).all()
+    directions = rng.normal(size=(50, 3))
+    inner, outer = (sets.support(directions) for sets in (fine, coarse))
+    assert (outer.ends[1] >= inner.ends[1] * (1 - 1e-12)).all()
+    assert (coarse.radius <= fine.radius * (1 + 2.0**-6)).all()
+
+
+def test_what_is_lost_is_put_down_to_what_moves_the_neurons() -> None:
+    """The output moves with y alone, but neurons that cancel there lose because of x."""
+    x, y = (build.var(name) for name in ("x", "y"))
+    hidden = apply(
+        Function.TANH, layer(build.concat(x, y), np.array([[1.0, 0.0], [1.0, 1e-3], [1.0, 0.0]]), np.zeros(3))
+    )
+    node = layer(hidden, np.array([[1.0, 1.0, -2.0]]), np.zeros(1))
+    sets = boxes(np.full((1, 2), -1.0), np.full((1, 2), 1.0))
+    box: InputBox = {var: (sets.lower[:, i], sets.upper[:, i]) for i, var in enumerate((x, y))}
+    images = layer_images(Linear(box, batch=1), [build.component(node, 0)], sets)
+    assert images is not None
+    assert images.sources is not None
+    assert images.sources[0, 0, 0] > 100 * images.sources[0, 0, 1]
+    assert images.sources.sum() == pytest.approx(images.rest.rad[0, 0], rel=1e-6)

@@ -7,14 +7,16 @@ steps are all there is, and they give wide pipes. Every box that the pipe leaves
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
 from vernal.engines.chain import Chain, Prover
+from vernal.engines.flow.beside import beside, common_horizon
 from vernal.engines.flow.divisions import DividedPipes
-from vernal.engines.flow.failing_starts import failing_trajectory
+from vernal.engines.flow.failing_starts import FailingStarts
 from vernal.engines.flow.recurrence import ENDLESS, RecurrentSearch, endless_problem
 from vernal.engines.flow.samples import WIDTHS, SampleSearch, refusal, sooner
 from vernal.engines.flow.template import chosen
@@ -27,10 +29,9 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import PIPE_DIRECTION, PipeJudge
 from vernal.evidence.result import Assurance
-from vernal.interpret.flow.integration import Segments, horizon_on_grid
+from vernal.interpret.flow.integration import Segments
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
-from vernal.logic.formula import Always
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.system import Model
@@ -38,19 +39,25 @@ from vernal.reduce.universal_claims import KeptByAll
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.flow_starts import StartBoxes, cut, cut_widest, start_boxes
-from vernal.sets.sampled.box_rounds import BoxRounds
+from vernal.sets.sampled.box_rounds import BoxRounds, on_time_grid
+from vernal.sets.sampled.common_pipes import CommonPipes, CompletePipe, FollowedBoxes
 from vernal.sets.sampled.loop_space import spoils_nothing
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS, MAX_PIPES = 14, 10  # for a claim, and without one
 MAX_IDLE_ROUNDS = 4  # that close no box and come no further
 MIN_PROGRESS_SHARE = 0.02  # of the horizon, by which a round has to come further
+UNMOVED_ROUNDS = 2  # in which the worst box comes no further: then it may be spans of time that are too long
+MIN_GROWTH = 1.1  # of the time up to which it comes on average, where none comes so much further
 MAX_BOXES = 4096  # that may be open at once
-MANY_BOXES = 64  # beyond them boxes are halved once, and followed only until they have to be cut
+MAX_KNOWN_BOXES = 256  # of another claim's pipe, that stay open: beyond them this claim has boxes of its own
+FEW_BOXES = 8  # beyond them boxes are halved once
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 BOUND_SHARE = 0.5  # of the time that is left, for one bound of a claim without a last sample
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
+FAILS = "all trajectories from a part of the initial set make the formula false; try --engine falsify"
 UNSUPPORTED, ABSTRACTION = "not supported by this engine", "try --engine abstraction"
+NOT_SMOOTH = "the rates have no bounded derivative there, or change too fast for the time that is asked about"
 TOO_LARGE = f"{UNSUPPORTED}: {{}} variables, with rates of this size, are too many; {ABSTRACTION}"
 
 
@@ -115,18 +122,19 @@ class DirectFlowpipe:
         """All initial states at once."""
         horizon = float_above(question.claim.last_time)
         few = len(question.model.state) <= OCTAGON_DIMENSIONS
-        directions = chosen(question, self.options.directions, careful=few)
-        rounds = BoxRounds(question.model, horizon_on_grid(horizon), directions, budget.check)
+        others = beside(question, budget.together.formulas)
+        directions = chosen(question, self.options.directions, careful=few, beside=others)
+        rounds = BoxRounds(question.model, on_time_grid(question.model, horizon), directions, budget.check)
         if rounds.is_too_large:
             return Open(engine=self.name, reason=TOO_LARGE.format(len(question.model.state)))
-        return DirectSearch(question, rounds, budget).run()
+        return DirectSearch(question, rounds, budget, common_horizon(rounds.horizon, others)).run()
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
         """Flowpipes from all initial states; from one to the next their parts are cut, and steps are shorter."""
         flow, problem = asked.flow, _problem(asked.flow, asked.horizon)
         if problem is not None:
             raise Stopped(problem)
-        rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
+        rounds = BoxRounds(flow, on_time_grid(flow, asked.horizon), asked.directions, budget.check, FINE_PARTS)
         if rounds.is_too_large:
             raise Stopped(TOO_LARGE.format(len(flow.state)))
         yield from DividedPipes(flow, rounds, asked.parts, MAX_PIPES).found()
@@ -157,30 +165,47 @@ class OpenStarts:
 class DirectSearch:
     """Rounds in which boxes are followed and those that stay open are cut, each round with shorter steps."""
 
-    def __init__(self, question: Question, rounds: BoxRounds, budget: Budget) -> None:
+    def __init__(self, question: Question, rounds: BoxRounds, budget: Budget, common_horizon: float) -> None:
+        """`common_horizon` is that of the first pipe, which serves other claims, too."""
         self.question, self.rounds, self.budget = question, rounds, budget
+        self.common, self.common_horizon = CommonPipes.of(budget.together), common_horizon
+        self.boxes = start_boxes(question.model)  # of all initial states
+        self.known_boxes = 0  # of another claim's pipe, by which this one was judged
+        self.stops_before = len(budget.stops)
         self.flow, self.horizon = question.model, rounds.horizon
         self.judge = PipeJudge(question, budget.check)
-        self.widths = np.zeros(0)  # of the initial set
-        self.stale = 0  # rounds without progress
+        self.starts = FailingStarts(question, DirectFlowpipe.name, budget)
+        self.found: Known | None = None  # a trajectory that fails
+        self.curved = rounds.curved  # at first
+        self.widths = self.boxes.upper.max(0) - self.boxes.lower.min(0) if len(self.boxes) else np.zeros(0)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known of any part of the initial set."""
+        self.rounds.resume(0, curved=self.curved)
+        self.known_boxes = 0
+        self.stale = self.unmoved = (
+            0  # rounds without progress, and rounds without any in the worst box, to some number
+        )
         self.reason: str | None = None  # why another round would not help
         self.failing: StartBoxes | None = None  # boxes all of whose trajectories make the formula false
-        self.reached = 0.0  # until when the last round followed the boxes that it left open
+        self.reached = self.mean = (
+            0.0  # until when the last round followed the boxes that it left open: all, on average
+        )
         self.proven: float | None = None  # of a claim about all times, until when it is true
         self.margin = math.inf  # of what is closed, at least
         self.best = -math.inf  # of everything, at least, in the best round
-        self.closed: list[Segments] = []  # of boxes whose trajectories all keep the formula
+        self.closed: list[FollowedBoxes] = []  # boxes whose trajectories all keep the formula
         self.open: list[Segments] = []  # of those that are left, in the last round
 
     def run(self) -> Known:
         """Follow all boxes; then, again and again, the parts of those that stay open."""
-        boxes = start_boxes(self.flow)
-        if not len(boxes):
+        if not len(self.boxes):
             return self._proof(empty=True)
-        self.widths = boxes.upper.max(0) - boxes.lower.min(0)
         try:
-            end = cut_until_decided(boxes, self._round, self._cut, CuttingLimits(most=MAX_BOXES)).end
+            end = cut_until_decided(self.boxes, self._round, self._cut, CuttingLimits(most=MAX_BOXES)).end
             if end is CuttingEnd.DECIDED:
+                self._leave(self.closed, self.horizon)
                 return self._proof(empty=False)
             found = self._refuted()
         except Stopped as stop:
@@ -189,17 +214,27 @@ class DirectSearch:
             return found
         return self._left_open(self.reason or f"more than {MAX_BOXES // 2} parts of the initial set stay open")
 
+    def _leave(self, parts: Sequence[FollowedBoxes], horizon: float) -> None:
+        """Leave a pipe from all initial states to other claims."""
+        some = [part for part in parts if len(part[0])]
+        self.common.keep(CompletePipe(self.flow, horizon, some, self.rounds.finer, self.rounds.curved))
+
     def _refuted(self) -> Known | None:
-        """A trajectory from a box of which all make the formula false."""
-        if self.failing is None:
-            return None
-        statistics = self._statistics(self.rounds.pipe(self.open))
-        return failing_trajectory(self.question, DirectFlowpipe.name, self.failing, self.budget, statistics)
+        """A trajectory that fails, from a box of which all do, or from one that stays open."""
+        if self.found is None and self.failing is not None:
+            statistics = self._statistics(self.rounds.pipe(self.open))
+            self.found = self.starts.of_failing(self.failing, statistics)
+        return self.found
+
+    def _look_at(self, boxes: StartBoxes) -> str | None:
+        """Look for a trajectory that fails, from open boxes; why another round would not help where there is one."""
+        self.found = self.starts.of_open(boxes, self._statistics(self.rounds.pipe(self.open)))
+        return None if self.found is None else FAILS
 
     def _hopeless(self, count: int, fails: bool) -> str | None:
         """Why another round would not help."""
         if fails:
-            return "all trajectories from a part of the initial set make the formula false; try --engine falsify"
+            return FAILS
         if self.stale >= MAX_IDLE_ROUNDS:
             return f"cutting {count} parts of the initial set once more does not help"
         if self.rounds.number >= MAX_ROUNDS:
@@ -207,7 +242,7 @@ class DirectSearch:
         return None
 
     def _cut(self, left: OpenStarts) -> StartBoxes:
-        if len(left) > MANY_BOXES:
+        if len(left) > FEW_BOXES:
             return cut_widest(self.flow, left.boxes, left.influence, self.widths)
         return cut(self.flow, left.boxes, left.influence)
 
@@ -215,33 +250,58 @@ class DirectSearch:
 
     def _round(self, boxes: StartBoxes) -> OpenStarts | None:
         """Follow boxes: those that stay open; None where another round would not help."""
-        left: list[Segments] = []
-        influence, still, fails = [], [], False
+        if boxes is not self.boxes:
+            return self._judged(self._followed(boxes))
+        for pipe in self.common.reaching(self.flow, self.rounds.directions, self.horizon):
+            self.rounds.resume(pipe.finer, curved=pipe.curved)
+            self.known_boxes = sum(len(boxes) for boxes, _ in pipe.parts)
+            left = self._judged(pipe.parts)
+            if left is None or len(left) <= MAX_KNOWN_BOXES:
+                return left
+            self._begin()
+        return self._judged(self._first_parts())
+
+    def _first_parts(self) -> Iterator[FollowedBoxes]:
+        """All initial states, followed for other claims, too."""
+        parts = list(self._followed(self.boxes))
+        self._leave(parts, self.common_horizon)
+        yield from ((boxes, segments.before(self.horizon)) for boxes, segments in parts)
+
+    def _followed(self, boxes: StartBoxes) -> Iterator[FollowedBoxes]:
+        """Boxes with what was followed from them, batch by batch; parts of all are given up once they are open."""
+        parts, start = boxes is not self.boxes, 0
+        spoils, horizon = (self.judge.left_open, self.horizon) if parts else (spoils_nothing, self.common_horizon)
+        for found in self.rounds.follow(boxes, spoils, horizon):
+            yield boxes[start : start + len(found.until)], found
+            start += len(found.until)
+
+    def _judged(self, parts: Iterable[FollowedBoxes]) -> OpenStarts | None:
+        """The boxes of a round that stay open; None where another round would not help."""
+        left: list[FollowedBoxes] = []
         proven: list[float | None] = []
-        first = 0
-        least = self.margin
-        spoils = self.judge.left_open if len(boxes) > MANY_BOXES else spoils_nothing
-        for found in self.rounds.follow(boxes, spoils):
+        fails, count, least = False, 0, self.margin
+        for boxes, found in parts:
             truths, until, margin = self._truths(found)
             least = min(least, margin)
             proven.append(until)
-            failing = np.flatnonzero([truth is False for truth in truths])
+            failing, kept = (np.flatnonzero([truth is wanted for truth in truths]) for wanted in (False, True))
             if len(failing):
-                fails, self.failing = True, boxes[first + failing]
+                fails, self.failing = True, boxes[failing]
             undecided = np.flatnonzero([truth is not True for truth in truths])
-            self.closed.append(found.of(np.flatnonzero([truth is True for truth in truths])))
-            left.append(found.of(undecided))
-            influence.append(found.influence[undecided])
-            still.append(first + undecided)
-            first += len(found.until)
-        self.open = left
+            self.closed.append((boxes[kept], found.of(kept)))
+            left.append((boxes[undecided], found.of(undecided)))
+            count += len(boxes)
+        self.open = [segments for _, segments in left]
         self.best = max(self.best, least)
         self._note_proven(proven)
-        stagnates = self._stagnates(len(boxes))
+        stagnates = self._stagnates(count)
         self.stale = self.stale + 1 if stagnates else 0
-        self.rounds.adapt(left, stagnates=stagnates)
-        rest = OpenStarts(boxes[np.concatenate(still)], np.concatenate(influence))
+        self.rounds.adapt(self.open, stagnates=stagnates or self.unmoved == UNMOVED_ROUNDS)
+        influence = np.concatenate([segments.influence for segments in self.open])
+        rest = OpenStarts(reduce(StartBoxes.joined, (boxes for boxes, _ in left)), influence)
         self.reason = self._hopeless(len(rest), fails) if len(rest) else None
+        if len(rest) and not fails and (self.reason or self.unmoved == 1):
+            self.reason = self._look_at(rest.boxes) or self.reason
         return None if self.reason else rest
 
     def _note_proven(self, times: Sequence[float | None]) -> None:
@@ -251,30 +311,34 @@ class DirectSearch:
             self.proven = max(self.proven or 0.0, min(known))
 
     def _stagnates(self, count: int) -> bool:
-        """Whether a round closed no box and came no further in time."""
-        before, self.reached = self.reached, self.rounds.pipe(self.open).until
+        """Whether a round closed no box and came no further in time, with the worst of them and on average."""
+        before, mean = self.reached, self.mean
+        until = np.concatenate([part.until for part in self.open])
+        self.reached, self.mean = (float(one(until)) if len(until) else self.horizon for one in (np.min, np.mean))
         stuck = before == self.horizon or self.reached < before + MIN_PROGRESS_SHARE * self.horizon
-        return stuck and sum(len(part.until) for part in self.open) == count
+        self.unmoved = self.unmoved % UNMOVED_ROUNDS + 1 if stuck else 0
+        return stuck and self.mean <= MIN_GROWTH * mean and len(until) == count
 
     def _truths(self, segments: Segments) -> tuple[list[bool | None], float | None, float]:
         """What the formula is of all trajectories from each box, until when it is proven of all, and by what margin.
 
-        It is asked of the whole batch, and then of halves until it is decided.
+        Where it does not say that of each box by itself, it is asked of the whole batch, then of halves until decided.
         """
         whole = self.rounds.pipe([segments])
         truth = self._decided(whole)
         until, margin = self.judge.proven_until(whole), self.judge.margin(self.question.claim.normal, whole)
         truths: list[bool | None] = [truth] * len(segments.until)
         stack = [np.arange(len(truths))] if truth is None and len(truths) > 1 else []
+        if stack and (apart := self.judge.by_box(whole, segments.until)) is not None:
+            kept, fails = (np.flatnonzero(one) for one in apart)
+            stack = [*([kept] if len(kept) else []), *fails[:, None]]
         while stack:
             group = stack.pop()
-            if isinstance(self.question.claim.normal, Always) and not (segments.until[group] >= self.horizon).any():
-                continue  # none of them was followed to the end
             truth = self._decided(self.rounds.pipe([segments.of(group)]))
             if truth is not None or len(group) == 1:
                 for index in group:
                     truths[index] = truth
-            elif len(group):
+            else:
                 stack += np.array_split(group, 2)
         return truths, until, margin
 
@@ -288,10 +352,14 @@ class DirectSearch:
     # What is known ----------------------------------------------------------------------------------------------------
 
     def _statistics(self, pipe: Flowpipe) -> dict[str, int | float | str]:
-        return {"boxes": self.rounds.boxes, "rounds": self.rounds.number, "segments": len(pipe.times)}
+        return {
+            "boxes": self.rounds.boxes + self.known_boxes,
+            "rounds": self.rounds.number,
+            "segments": len(pipe.times),
+        }
 
     def _proof(self, empty: bool) -> Proof:
-        pipe = self.rounds.pipe(self.closed)
+        pipe = self.rounds.pipe([segments for _, segments in self.closed])
         return Proof(
             engine=DirectFlowpipe.name,
             direction=PIPE_DIRECTION,
@@ -306,6 +374,8 @@ class DirectSearch:
         """Why nothing is decided, where steps were no smooth ones, and until when the formula is proven."""
         pipe = self.rounds.pipe(self.open)
         told = [reason, *_roughness(self.flow, self.open)]
+        if reason == FAILS and (cut_short := self.budget.cut_since(self.stops_before)) is not None:
+            told.append(f"the search for one of them was not finished: {cut_short}")
         if self.reached < self.horizon:
             told.append(f"sets of states were followed up to time {self.reached:.4g}")
         return Open(
@@ -326,5 +396,5 @@ def _roughness(flow: Model, parts: Sequence[Segments]) -> list[str]:
                 last = there[-1]
                 ends = zip(flow.state, part.sets.lower[last], part.sets.upper[last], strict=False)
                 where = ", ".join(f"{v.name} in [{low:.3g}, {high:.3g}]" for v, low, high in ends)
-                return [f"no smooth step was found where {where}, only short ones of first order; {ABSTRACTION}"]
+                return [f"no smooth step was found where {where}: {NOT_SMOOTH}; {ABSTRACTION}"]
     return []

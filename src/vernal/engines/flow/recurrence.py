@@ -60,10 +60,10 @@ CELL_GRIDS = ((8, 4), (8, 16), (16, 4), (16, 16), (32, 4), (32, 16), (32, 64), (
 SECTION_LIMITS = CuttingLimits(rounds=4, most=64, patience=3)  # for sections
 MOST_CELLS, CELL_DIMENSIONS = 4096, 3
 CELL_LIMITS = CuttingLimits(rounds=6, most=2 * MOST_CELLS, patience=4)  # of what begins in new cells
-NOT_RECURRENT = "no box was found in which paths are after {} seconds, and to which they come back after as many more"
-CLOCK = "without a last time, claims are not taken where the clock is named: it never comes back"
+NOT_RECURRENT = "no box of states was found in which all paths are after {0} s, and to which all return every {0} s"
+CLOCK = "a claim without a last time cannot name the clock, which never comes back to where it was"
 ENDLESS = "without a last time, only `G p` is taken, with p about one instant"
-CELLS_LEAVE = "cells of {} of what paths cover do not close: {}"
+CELLS_LEAVE = "no set of cells of a grid, {}, was found that paths do not leave: {}"
 BREAKS = "from one of them a path may break the claim, or leave the region"
 TOO_MANY = f"there are more than {MOST_CELLS:,}"
 
@@ -253,7 +253,9 @@ class RecurrentSearch:
             self.boxes += around.rounds.boxes
             reached = set() if ends is None else set(grid.around(ends))
             if ends is None or len(known | reached) > MOST_CELLS:
-                self.reason = CELLS_LEAVE.format(f"1/{cells}", BREAKS if ends is None else TOO_MANY)
+                self.reason = CELLS_LEAVE.format(
+                    f"1/{cells} as wide as what paths cover", BREAKS if ends is None else TOO_MANY
+                )
                 return None
             waiting = sorted(reached - known)
             known |= reached
@@ -267,7 +269,7 @@ class RecurrentSearch:
             return arriving.lasting_ends(starts)
         ends = arriving.all_ends(starts, LIMITS)
         if ends is None:
-            raise Stopped(CELLS_LEAVE.format("any size", "on the way there " + BREAKS))
+            raise Stopped(CELLS_LEAVE.format("of any size", "on the way there " + BREAKS))
         return ends
 
     def _grid(self, cells: int, periods: int) -> CellGrid:

@@ -25,11 +25,13 @@ class AffineImages:
     rest: BallArrays  # (batch, values)
     lower: Floats  # (batch, values): bounds over the boxes
     upper: Floats
+    sources: Floats | None = None  # (batch, values, n): of the rest, due to which component, where that is known
 
     def rows(self, part: Array) -> AffineImages:
         """Those of some boxes."""
         rest = BallArrays(self.rest.mid[part], self.rest.rad[part])
-        return AffineImages(self.coefficients[part], rest, self.lower[part], self.upper[part])
+        sources = None if self.sources is None else self.sources[part]
+        return AffineImages(self.coefficients[part], rest, self.lower[part], self.upper[part], sources)
 
 
 def affine_images(linear: Linear, nodes: Sequence[Expr], n: int, batch: int) -> AffineImages:

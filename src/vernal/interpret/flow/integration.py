@@ -23,9 +23,11 @@ from vernal.model.tick import Tick, idle
 
 BoxNumbers = Array
 PER_BOX = ("inside", "until", "influence", "bent", "rough")  # fields of segments
+NEXT = 1.3  # times a step that was cut short, the next one is tried
 KINK_SHARES = (1.0, 0.25, 0.0625)  # of a step of first order, as which linear steps over kinks are tried
 STRIDE, GROWTH = 4.0, 1.3  # of linear steps in stiff flows: how much longer than a smooth one, and than the last one,
-STIFF_SHARE, LOSS = 0.02, 1e4  # if one loses little of the set's radius, and of its size, in tolerances over all time;
+STIFF_SHARE, LOSS = 0.02, 3e4  # if one loses little of the set's radius, and of its size, in tolerances over all time;
+BULGE, SMALL_BULGE = 0.25, 2.0**-10  # and what is passed is by no more wider, of it and of the set's size,
 MIN_STRIDE, PAUSE = 0.5, 16  # else shorter ones are tried, down to this share of smooth ones, then so many of these
 
 
@@ -61,6 +63,13 @@ class Segments:
         sets = self.sets.rows(kept)
         own = (getattr(self, name)[boxes] for name in PER_BOX)
         return Segments(replace(sets, trail=number[sets.trail]), self.times[kept], *own)
+
+    def before(self, horizon: float) -> Segments:
+        """What is known up to an earlier horizon."""
+        kept, rough = self.times[:, 0] <= horizon, np.where(self.rough <= horizon, self.rough, np.inf)
+        inside, until = (np.minimum(times, horizon) for times in (self.inside, self.until))
+        times = np.minimum(self.times[kept], horizon)
+        return Segments(self.sets.rows(kept), times, inside, until, self.influence, self.bent, rough)
 
 
 def joined_segments(parts: Sequence[Segments]) -> Segments:
@@ -179,7 +188,7 @@ class _Run:
         moves, lost = self.stepper.linear_step(sets, steps)
         size = np.maximum(np.abs(sets.lower), np.abs(sets.upper)).max(1, keepdims=True)
         allowed = LOSS * self.pace.tolerance * (steps / horizon)[:, None] * size
-        good = moves.found & all_along(lost <= STIFF_SHARE * sets.radius + allowed)
+        good = moves.found & all_along(lost <= STIFF_SHARE * sets.radius + allowed) & _straight(moves, sets, size)
         self.stride[which] = np.where(
             good, GROWTH * steps, np.where(steps > MIN_STRIDE * self.wanted[which], steps / 2, 0.0)
         )
@@ -214,7 +223,8 @@ class _Run:
             times = np.stack([start + moves.marks[j, found], start + moves.marks[j + 1, found]], 1)
             self._record(self.active[boxes], times, moves.lower[j, found], moves.upper[j, found])
         self.clock[boxes] += moves.steps[found]
-        self.wanted[boxes] = np.minimum(2 * moves.steps[found], self.pace.longest)
+        steps, wanted = moves.steps[found], self.wanted[boxes]
+        self.wanted[boxes] = np.minimum(np.where(steps < wanted, NEXT, 2.0) * steps, self.pace.longest)
         return moves.sets[found]
 
     def _first_order(self, which: BoxNumbers) -> tuple[BoxNumbers, Zonotopes]:
@@ -253,6 +263,14 @@ class _Run:
         bounds = [np.concatenate([end, whole[:, n:]], 1) for end, whole in zip(cut, (lower, upper), strict=True)]
         sets = trailed(self.follower.template, bounds[0][meets], bounds[1][meets], origins[meets])
         self.records.append((sets, times[meets]))
+
+
+def _straight(moves: SetMoves, sets: Zonotopes, size: Floats) -> Mask:
+    """Of which steps what is passed is hardly wider than what lies between the sets before and after them."""
+    n = sets.lower.shape[1]
+    between = np.maximum(sets.upper, moves.sets.upper) - np.minimum(sets.lower, moves.sets.lower)
+    passed = moves.upper[:, :, :n].max(0) - moves.lower[:, :, :n].min(0)
+    return all_along(passed <= (1 + BULGE) * between + SMALL_BULGE * size)
 
 
 def _inner_region(flow: Model) -> BoxEnds:

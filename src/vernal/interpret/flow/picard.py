@@ -110,11 +110,12 @@ def _enclose(
     field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: BoxEnds, least: Floats
 ) -> SolutionBoxes:
     made = SolutionBoxes(np.zeros_like(steps), lower.copy(), upper.copy(), lower.copy(), upper.copy())
-    low, high = field.bounds(*_meet(lower, upper, region))
-    missing = np.flatnonzero((steps > 0) & np.isfinite(low).all(1) & np.isfinite(high).all(1))
+    begins = field.bounds(*_meet(lower, upper, region))
+    missing = np.flatnonzero((steps > 0) & np.isfinite(begins[0]).all(1) & np.isfinite(begins[1]).all(1))
     h = steps.copy()
     while len(missing):
-        good, low, high, rates = _attempt(field, lower[missing], upper[missing], h[missing], region)
+        first = begins[0][missing], begins[1][missing]
+        good, low, high, rates = _attempt(field, lower[missing], upper[missing], first, h[missing], region)
         _enter(made, missing[good], h, low[good], high[good], (rates[0][good], rates[1][good]))
         missing = missing[~good]
         h[missing] = on_grid(h[missing] / 2)
@@ -123,10 +124,13 @@ def _enclose(
 
 
 def _attempt(
-    field: VectorField, lower: Floats, upper: Floats, h: Floats, region: BoxEnds
+    field: VectorField, lower: Floats, upper: Floats, first: BoxEnds, h: Floats, region: BoxEnds
 ) -> tuple[Mask, Floats, Floats, BoxEnds]:
-    """Boxes to try, widened a few times: which of them are enclosures, their images (X + [0, h] f), and rates."""
-    low, high = _span(lower, upper, field.bounds(*_meet(lower, upper, region)), h)
+    """Boxes to try, widened a few times: which of them are enclosures, their images (X + [0, h] f), and rates.
+
+    The first is made of the rates on the box itself.
+    """
+    low, high = _span(lower, upper, first, h)
     for growth in INFLATIONS:
         below, above = _inflated(low, high, growth)
         rates = field.bounds(*_meet(below, above, region))

@@ -1,8 +1,9 @@
 """Taylor coefficients of the solutions of x' = f(x) through a point, or through every point of a ball, enclosed.
 
-If x(t) = x0 + x1 t + x2 t^2 + ... solves the equation, then so does the series of f(x(t)), integrated. Beginning with
-x0 alone, every pass over the graph of f in the arithmetic of power series yields one more coefficient. With a ball
-for x0 the coefficients enclose those of the solutions through all of its points.
+If x(t) = x0 + x1 t + x2 t^2 + ... solves the equation, then (k + 1) x_(k+1) is the coefficient k of f(x(t)), and that
+depends on x0 to x_k alone. So coefficient by coefficient, the graph of f is passed once for each: of a product it is a
+sum of k + 1 products, of a quotient w = x / y it follows from w y = x, of functions from their equations, such as
+s' = c x' for s = sin(x). With a ball for x0 the coefficients enclose those of the solutions through all of its points.
 
 There is no series at a kink (`relu`, `abs`, `max`), at a jump, or at a singularity such as sqrt at 0.
 """
@@ -10,6 +11,9 @@ There is no series at a kink (`relu`, `abs`, `max`), at a jump, or at a singular
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import mul
 from typing import Any
 
 from flint import arb, arb_series, ctx, fmpq
@@ -19,12 +23,12 @@ from vernal.interpret.derivative import is_given
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Var
+from vernal.model.expr import Expr, Function, Var
 from vernal.model.sorts import BOOL
 from vernal.model.tick import Tick, idle
 
-PowerSeries = arb_series | arb  # a constant is a ball
 Coefficients = list[list[arb]]  # of each variable, from the constant one on
+NextCoefficient = Callable[..., arb]  # of the number k, what is known of the component, and of its arguments up to k
 
 
 class NoSeries(Exception):
@@ -42,118 +46,205 @@ def taylor(
 
     `roots` are the rates of change of the state's variables, in their order; `decisions` the disturbances' values.
     """
-    code = SeriesCode(roots, state, decisions, tick)
-    start = list(state.values())
-    found = [arb_series([value], prec=1) for value in start]
+    code = SeriesCode(roots, state, decisions, order, tick)
+    found = code.table[: len(state)]
     before, ctx.cap = ctx.cap, order + 1
     try:
-        for length in range(1, order + 1):
-            rates = code.rates([arb_series(x.coeffs(), prec=length) for x in found], length)
-            found = [value + rate.integral() for value, rate in zip(start, rates, strict=True)]
+        for k in range(order):
+            for own, rate in zip(found, code.rates(k), strict=True):
+                own.append(rate / (k + 1))
+    except (ValueError, ZeroDivisionError):  # no value of a function
+        raise NoSeries from None
     finally:
         ctx.cap = before
-    return [_finite([series[k] for k in range(order + 1)]) for series in found]
-
-
-def _finite(coefficients: list[arb]) -> list[arb]:
-    if not all(coefficient.is_finite() for coefficient in coefficients):
+    if not all(coefficient.is_finite() for series in found for coefficient in series):
         raise NoSeries
-    return coefficients
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesOperation:
+    """One component of a node: how its next coefficient is found, and where it and its arguments are."""
+
+    target: int
+    function: NextCoefficient
+    args: tuple[int, ...]
 
 
 class SeriesCode:
-    """The graph of a field as far as its taken branches go, decided on balls; run in power series of any length."""
+    """The graph of a field as far as its taken branches go, decided on balls; run coefficient by coefficient."""
 
     def __init__(
-        self, roots: Sequence[Expr], state: Mapping[Var, arb], decisions: Mapping[Expr, Given], tick: Tick
+        self, roots: Sequence[Expr], state: Mapping[Var, arb], decisions: Mapping[Expr, Given], order: int, tick: Tick
     ) -> None:
-        self.roots, self.vars = roots, tuple(state)
         inputs: dict[Expr, Given] = {}
         inputs.update(state.items())
-        self.walk = Walk(inputs, decisions, False, tick)
+        self.order, self.walk = order, Walk(inputs, decisions, False, tick)
         for root in roots:
             self.walk.visit(root)
-        self.known: dict[Expr, list[PowerSeries]] = {}
-        self.moving: list[Expr] = []  # what depends on the state, arguments first
-        dependent: set[Expr] = set(self.vars)
-        for node in self.walk.values:
-            if node not in dependent and node.sort != BOOL:
-                if is_given(node) or not any(arg in dependent for arg in node.args):
-                    continue
-                dependent.add(node)
-                self.moving.append(node)
+        self.table: list[list[arb]] = [[value] for value in state.values()]  # the state, then constants and results
+        self.operations: list[SeriesOperation] = []
+        self.waves: dict[int, tuple[int, int]] = {}  # sine and cosine of a component
+        self.moving: dict[Expr, list[int]] = {var: [place] for place, var in enumerate(state)}  # what depends on it
+        self.constants: dict[Expr, list[int]] = {}
+        self.known: set[int] = set()  # places of constants
+        for node in list(self.walk.values):  # arguments first
+            given = node in self.moving or node.sort == BOOL or is_given(node)
+            if not given and any(arg in self.moving for arg in node.args):
+                self.moving[node] = RULES[type(node)](node, self)
+        self.roots = [self.places(root)[0] for root in roots]
 
-    def rates(self, state: Sequence[arb_series], length: int) -> list[arb_series]:
-        """The roots along these series of the state."""
-        self.known = {var: [series] for var, series in zip(self.vars, state, strict=True)}
-        for node in self.moving:
-            self.walk.tick()
-            try:
-                self.known[node] = RULES[type(node)](node, self)
-            except (ValueError, ZeroDivisionError):  # a divisor that may be 0
-                raise NoSeries from None
-        return [self._root(root, length) for root in self.roots]
+    def rates(self, k: int) -> list[arb]:
+        """The coefficients k of the roots, from those of the state up to k."""
+        self.walk.tick()
+        table = self.table
+        for one in self.operations:
+            own = table[one.target]
+            own.append(one.function(k, own, *[table[place] for place in one.args]))
+        return [table[place][k] for place in self.roots]
 
-    def _root(self, root: Expr, length: int) -> arb_series:
-        (value,) = self.series(root)
-        return arb_series([value], prec=length) if isinstance(value, arb) else value
+    def enter(self, function: NextCoefficient, *args: int) -> int:
+        """A component that is computed from others; where it will be."""
+        self.table.append([])
+        self.operations.append(SeriesOperation(len(self.table) - 1, function, args))
+        return len(self.table) - 1
 
-    def series(self, node: Expr) -> list[PowerSeries]:
-        """The components of a node; constants as balls."""
-        if node not in self.known:
-            self.known[node] = [_ball(value) for value in self.values(node)]
-        return self.known[node]
+    def constant(self, value: object) -> int:
+        """A number, as a ball; where it is."""
+        if not isinstance(value, fmpq | arb) or isinstance(value, bool):
+            raise NoSeries
+        self.table.append([arb(value), *[ZERO] * self.order])
+        self.known.add(len(self.table) - 1)
+        return len(self.table) - 1
+
+    def number(self, place: int) -> arb | None:
+        """The value of a constant."""
+        return self.table[place][0] if place in self.known else None
+
+    def places(self, node: Expr) -> list[int]:
+        """Where the components of a node are."""
+        if node in self.moving:
+            return self.moving[node]
+        if node not in self.constants:
+            self.constants[node] = [self.constant(value) for value in self.values(node)]
+        return self.constants[node]
 
     def values(self, node: Expr) -> list[Any]:
         """What the walk knows of each component on all of the balls."""
         value = self.walk.values[node]
         return value if isinstance(value, list) else [value] * node.size
 
+    def product(self, x: int, y: int) -> int:
+        """Of two components."""
+        left, right = self.number(x), self.number(y)
+        if left is not None:
+            return self.enter(partial(_scaled, left), y)
+        return self.enter(_product, x, y) if right is None else self.enter(partial(_scaled, right), x)
 
-def _ball(value: object) -> arb:
-    if isinstance(value, fmpq | arb) and not isinstance(value, bool):
-        return arb(value)
-    raise NoSeries
+    def wave(self, x: int) -> tuple[int, int]:
+        """Sine and cosine of a component."""
+        if x not in self.waves:
+            slope, cosine = self.enter(_slope, x), len(self.table) + 1
+            self.waves[x] = self.enter(_sine, x, slope, cosine), cosine
+            self.enter(_cosine, x, slope, cosine - 1)
+        return self.waves[x]
 
 
-SeriesRule = Callable[[Any, SeriesCode], list[PowerSeries]]
+# Coefficients ---------------------------------------------------------------------------------------------------------
+
+ZERO, ONE = arb(0), arb(1)
 
 
-def _elementwise(function: Callable[..., PowerSeries]) -> SeriesRule:
-    """The rule of an operator that works component by component: function(node, arguments, their values)."""
+def _dot(xs: Sequence[arb], ys: Sequence[arb]) -> arb:
+    return sum(map(mul, xs, ys), ZERO)
 
-    def rule(node: Expr, code: SeriesCode) -> list[PowerSeries]:
-        series = zip(*(_spread(code.series(arg), node.size) for arg in node.args), strict=True)
+
+def _total(k: int, own: list[arb], *terms: list[arb]) -> arb:
+    return sum((term[k] for term in terms), ZERO)
+
+
+def _opposite(k: int, own: list[arb], x: list[arb]) -> arb:
+    return -x[k]
+
+
+def _scaled(factor: arb, k: int, own: list[arb], x: list[arb]) -> arb:
+    return factor * x[k]
+
+
+def _product(k: int, own: list[arb], x: list[arb], y: list[arb]) -> arb:
+    return _dot(x, y[k::-1])
+
+
+def _quotient(k: int, own: list[arb], x: list[arb], y: list[arb]) -> arb:
+    if k == 0 and y[0].contains(ZERO):
+        raise NoSeries  # a divisor that may be 0
+    return (x[k] - _dot(own, y[k:0:-1])) / y[0]
+
+
+def _slope(k: int, own: list[arb], x: list[arb]) -> arb:
+    """Of t x'(t)."""
+    return x[k] * k
+
+
+def _sine(k: int, own: list[arb], x: list[arb], slope: list[arb], cosine: list[arb]) -> arb:
+    return _dot(slope[1:], cosine[k - 1 :: -1]) / k if k else x[0].sin()
+
+
+def _cosine(k: int, own: list[arb], x: list[arb], slope: list[arb], sine: list[arb]) -> arb:
+    return -_dot(slope[1:], sine[k - 1 :: -1]) / k if k else x[0].cos()
+
+
+def _exponential(k: int, own: list[arb], x: list[arb], slope: list[arb]) -> arb:
+    return _dot(slope[1:], own[::-1]) / k if k else x[0].exp()
+
+
+def _anew(function: Callable[..., arb_series], k: int, own: list[arb], *args: list[arb]) -> arb:
+    """From the whole series again."""
+    return function(*(arb_series(arg[: k + 1], prec=k + 1) for arg in args))[k]
+
+
+# Operators ------------------------------------------------------------------------------------------------------------
+
+SeriesRule = Callable[[Any, SeriesCode], list[int]]
+ElementRule = Callable[[Any, int, SeriesCode, tuple[int, ...], Sequence[Any]], int]
+
+
+def _elementwise(element: ElementRule) -> SeriesRule:
+    """The rule of an operator that works component by component: where one is, by its arguments' places and values."""
+
+    def rule(node: Expr, code: SeriesCode) -> list[int]:
         values = list(zip(*(_spread(code.values(arg), node.size) for arg in node.args), strict=True))
         if not all(isinstance(value, fmpq | arb) for row in values for value in row):
             raise NoSeries
-        return [function(node, index, x, v) for index, (x, v) in enumerate(zip(series, values, strict=True))]
+        places = zip(*(_spread(code.places(arg), node.size) for arg in node.args), strict=True)
+        return [element(node, index, code, x, v) for index, (x, v) in enumerate(zip(places, values, strict=True))]
 
     return rule
+
+
+def _computed(function: NextCoefficient) -> SeriesRule:
+    """The same of one that is a function of its arguments alone."""
+    return _elementwise(lambda node, index, code, places, values: code.enter(function, *places))
 
 
 def _spread(items: list[Any], size: int) -> list[Any]:
     return items * size if len(items) == 1 else items
 
 
-# Operators ------------------------------------------------------------------------------------------------------------
-
-
-def _sum(node: Expr, index: int, xs: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
-    total = xs[0]
-    for x in xs[1:]:
-        total = total + x
-    return total
-
-
-def _pow(node: e.Pow, index: int, xs: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
+def _pow(node: e.Pow, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
     exponent = node.exponent
-    if exponent.denominator == 1:
-        power = xs[0] ** abs(int(exponent))
-        return power if exponent >= 0 else 1 / power
-    if reals.sign_of(values[0]) != 1:
-        raise NoSeries
-    return (xs[0].log() * arb(reals.rational(exponent))).exp()
+    if exponent.denominator != 1:
+        if reals.sign_of(values[0]) != 1:
+            raise NoSeries
+        power = arb(reals.rational(exponent))
+        return code.enter(partial(_anew, lambda x: (x.log() * power).exp()), *places)
+    if exponent == 0:
+        return code.constant(ONE)
+    made = places[0]
+    for digit in f"{abs(int(exponent)):b}"[1:]:
+        made = code.product(made, made)
+        made = code.product(made, places[0]) if digit == "1" else made
+    return made if exponent > 0 else code.enter(_quotient, code.constant(ONE), made)
 
 
 def _is_positive(value: Any) -> bool:
@@ -164,86 +255,114 @@ def _is_positive(value: Any) -> bool:
     return found > 0
 
 
-def _leaky(node: e.LeakyRelu, index: int, xs: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
-    slope = node.slopes[index if len(node.slopes) > 1 else 0]
-    return xs[0] if _is_positive(values[0]) else xs[0] * arb(reals.rational(slope))
+def _relu(node: e.Relu, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
+    return places[0] if _is_positive(values[0]) else code.constant(ZERO)
 
 
-def _extremum(side: int) -> Callable[..., PowerSeries]:
-    def winner(node: Expr, index: int, xs: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
-        for number, x in enumerate(xs):
+def _leaky(node: e.LeakyRelu, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
+    if _is_positive(values[0]):
+        return places[0]
+    slope = arb(reals.rational(node.slopes[index if len(node.slopes) > 1 else 0]))
+    return code.enter(partial(_scaled, slope), *places)
+
+
+def _abs(node: e.Abs, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
+    return places[0] if _is_positive(values[0]) else code.enter(_opposite, *places)
+
+
+def _extremum(side: int) -> ElementRule:
+    def winner(node: Expr, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
+        for number, place in enumerate(places):
             others = [*values[:number], *values[number + 1 :]]
             if all(reals.less(side * other, side * values[number]) for other in others):
-                return x
+                return place
         raise NoSeries
 
     return winner
 
 
-def _function(node: e.Nonlinear, index: int, xs: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
-    entry = CALCULUS[node.function]
-    made: PowerSeries = (entry.series or entry.ball)(xs[0])
-    return made
+def _function(node: e.Nonlinear, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
+    (x,), function = places, node.function
+    if function in (Function.SIN, Function.COS):
+        return code.wave(x)[0 if function is Function.SIN else 1]
+    if function is Function.EXP:
+        return code.enter(_exponential, x, code.enter(_slope, x))
+    entry = CALCULUS[function]
+    return code.enter(partial(_anew, entry.series or entry.ball), x)
 
 
-def _atan2(node: e.Atan2, index: int, args: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
+def _atan2(node: e.Atan2, index: int, code: SeriesCode, places: tuple[int, ...], values: Sequence[Any]) -> int:
     """The angle now, and the integral of its rate of change, (x y' - y x') / (x^2 + y^2)."""
-    length = max(one.prec for one in args if isinstance(one, arb_series))
-    y, x = (one if isinstance(one, arb_series) else arb_series([one], prec=length) for one in args)
     start = reals.atan2(*values)
-    turn = ((x * y.derivative() - y * x.derivative()) / (x * x + y * y)).integral() if length > 1 else 0 * x
-    return _ball(start) + turn
+    if not isinstance(start, fmpq | arb):
+        raise NoSeries
+
+    def angle(y: arb_series, x: arb_series) -> arb_series:
+        turn = ((x * y.derivative() - y * x.derivative()) / (x * x + y * y)).integral() if x.prec > 1 else 0 * x
+        return arb(start) + turn
+
+    return code.enter(partial(_anew, angle), *places)
 
 
 # Vectors and control --------------------------------------------------------------------------------------------------
 
 
-def _gather(node: e.Gather, code: SeriesCode) -> list[PowerSeries]:
-    items = code.series(node.args[0])
+def _gather(node: e.Gather, code: SeriesCode) -> list[int]:
+    items = code.places(node.args[0])
     return [items[index] for index in node.indices]
 
 
-def _concat(node: e.Concat, code: SeriesCode) -> list[PowerSeries]:
-    return [item for arg in node.args for item in code.series(arg)]
+def _concat(node: e.Concat, code: SeriesCode) -> list[int]:
+    return [item for arg in node.args for item in code.places(arg)]
 
 
-def _affine(node: e.Affine, code: SeriesCode) -> list[PowerSeries]:
-    items = code.series(node.args[0])
-    made: list[PowerSeries] = []
+def _affine(node: e.Affine, code: SeriesCode) -> list[int]:
+    """Every row: what is constant, such as a neuron that is off, goes with the bias."""
+    places = code.places(node.args[0])
+    items = [(index, place) for index, place in enumerate(places) if place not in code.known]
+    known = [(index, code.table[place][0]) for index, place in enumerate(places) if place in code.known]
+    made = []
     for weights, bias in zip(node.weight.array.tolist(), node.bias.array.ravel().tolist(), strict=True):
-        total: PowerSeries = arb(bias)
-        for weight, item in zip(weights, items, strict=True):
-            total = total + arb(weight) * item
-        made.append(total)
+        start = sum((weights[index] * value for index, value in known if value != 0), arb(bias))
+        row = [(arb(weights[index]), place) for index, place in items if weights[index]]
+        made.append(code.enter(_weighted([weight for weight, _ in row], start), *(place for _, place in row)))
     return made
 
 
-def _if(node: e.If, code: SeriesCode) -> list[PowerSeries]:
+def _weighted(weights: Sequence[arb], start: arb) -> NextCoefficient:
+    def total(k: int, own: list[arb], *items: list[arb]) -> arb:
+        found = _dot(weights, [item[k] for item in items])
+        return found if k else found + start
+
+    return total
+
+
+def _if(node: e.If, code: SeriesCode) -> list[int]:
     branches = {True: node.args[1], False: node.args[2]}
-    made: list[PowerSeries] = []
+    made: list[int] = []
     for index, truth in enumerate(_spread(code.values(node.args[0]), node.size)):
         if not isinstance(truth, bool):
             raise NoSeries
-        made.append(_spread(code.series(branches[truth]), node.size)[index])
+        made.append(_spread(code.places(branches[truth]), node.size)[index])
     return made
 
 
-def _switch(node: e.Switch, code: SeriesCode) -> list[PowerSeries]:
+def _switch(node: e.Switch, code: SeriesCode) -> list[int]:
     branches = taken(node, code.walk.values[node.args[0]])
     if not branches:
         raise NoSeries
-    return _spread(code.series(branches[0]), node.size)
+    return _spread(code.places(branches[0]), node.size)
 
 
 RULES: dict[type[Expr], SeriesRule] = {
-    e.Add: _elementwise(_sum),
-    e.Neg: _elementwise(lambda node, index, xs, values: -xs[0]),
-    e.Mul: _elementwise(lambda node, index, xs, values: xs[0] * xs[1]),
-    e.Div: _elementwise(lambda node, index, xs, values: xs[0] / xs[1]),
+    e.Add: _computed(_total),
+    e.Neg: _computed(_opposite),
+    e.Mul: _elementwise(lambda node, index, code, places, values: code.product(*places)),
+    e.Div: _computed(_quotient),
     e.Pow: _elementwise(_pow),
-    e.Relu: _elementwise(lambda node, index, xs, values: xs[0] if _is_positive(values[0]) else arb(0)),
+    e.Relu: _elementwise(_relu),
     e.LeakyRelu: _elementwise(_leaky),
-    e.Abs: _elementwise(lambda node, index, xs, values: xs[0] if _is_positive(values[0]) else -xs[0]),
+    e.Abs: _elementwise(_abs),
     e.Max: _elementwise(_extremum(1)),
     e.Min: _elementwise(_extremum(-1)),
     e.Nonlinear: _elementwise(_function),

@@ -36,6 +36,8 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 TURN = 0.0625  # of a step times the norm of the slopes
+MIN_DEGREE = 3  # of polynomials, where they leave out no more than these shares of
+NEXT_TO_NOTHING, LITTLE_WIDER, LAST_DIGITS = 2.0**-10, 2.0**-20, 2.0**-44  # the tolerance, the radius, and the centre
 ITERATES = 4  # of the bound on what disturbances can do
 SAFETY = 1.001  # by which its first guess is widened,
 LITTLE = 2.0**-900  # and at least: where nothing disturbs a variable, what rounding may add to 0 is less
@@ -63,11 +65,17 @@ class TaylorStepper:
 
     def __init__(self, flow: Model, directions: Floats, degree: int, parts: int, tick: Tick = idle) -> None:
         self.flow, self.directions, self.degree, self.parts = flow, directions, degree, parts
+        self.enough = degree  # of the polynomials of the next step: less where the last one would have left out nothing
         self.field = VectorField(flow, tick=tick)
+        self.anywhere = everywhere(self.field.dimension)
         self.disturbances = flow.disturbances
         self.nominal = Taylor(middle_field(flow), flow.vars, tick)
         inputs = [*flow.vars, *flow.disturbances]
         self.disturbed = Taylor(flow.vector_field, inputs, tick) if flow.disturbances else None
+
+    def begin(self) -> None:
+        """Forget the steps that were made: others follow from other sets."""
+        self.enough = self.degree
 
     @property
     def memory(self) -> int:
@@ -122,22 +130,33 @@ class TaylorStepper:
         with np.errstate(all="ignore"):
             start = sets.polynomials
             hull = _hull(sets, start)
-            slopes = self.nominal.values(hull)
-            sloped: Mask = np.asarray(slopes.finite.all((0, 2)))
-            steps = np.where(sloped, steps, 0.0)  # no slopes, no smooth step
-            if self.nominal.kinked:
-                known = self.nominal.coefficients(hull, 2, gradients=False).finite.all((0, 1, 3))
-                if not known.any():
+            kinked = self.nominal.kinked
+            apriori = enclose(self.field, sets.lower, sets.upper, steps * (not kinked), self.anywhere, steps)
+            if not apriori.found.all():
+                tried = np.where(apriori.found | kinked, steps, on_grid(steps / 2))
+                tried, sloped, shortest = self._possible(hull, tried, least)
+                if not tried.any():
                     return self._none(sets, sloped)
-                steps = np.where(known, steps, 0.0)
-            shortest = np.fmin(least, TURN / slopes.size[1:].sum(0).max(1))
-            apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), shortest)
+                apriori = enclose(self.field, sets.lower, sets.upper, tried, self.anywhere, shortest)
             middle, whole, during = self._coefficients(start, hull, apriori, sets.ring)
+            if not kinked:
+                sloped = np.asarray(whole[1, 1:].finite.all((0, 2)))
             h = self._shortened(apriori.steps, during, tolerance)
+            self.enough = self._degree_for(sets, during, h, tolerance)
             marks = on_grid(np.linspace(0.0, 1.0, self.parts + 1)[:, None] * h)
             marks[-1] = h
             moves = self._moved(sets, middle, whole, during, marks, self._disturbed_by(apriori, during, marks))
             return replace(_cut(moves, apriori), sloped=sloped)
+
+    def _possible(self, hull: BallArrays, steps: Floats, least: float) -> tuple[Floats, Mask, Floats]:
+        """Steps, 0 where the field is not smooth; whether its slopes are bounded; and the shortest to be tried."""
+        slopes = self.nominal.values(hull)
+        sloped: Mask = np.asarray(slopes.finite.all((0, 2)))
+        steps = np.where(sloped, steps, 0.0)  # no slopes, no smooth step
+        if self.nominal.kinked:
+            known = self.nominal.coefficients(hull, 2, gradients=False).finite.all((0, 1, 3))
+            steps = np.where(known, steps, 0.0)
+        return steps, sloped, np.fmin(least, TURN / slopes.size[1:].sum(0).max(1))
 
     def _coefficients(
         self, start: BallArrays, hull: BallArrays, apriori: SolutionBoxes, ring: Monomials
@@ -147,16 +166,27 @@ class TaylorStepper:
         if ring.count == 1:
             parts.append(start[0])  # as a point among boxes
         x = BallArrays(*(np.concatenate([getattr(part, end) for part in parts]) for end in ("mid", "rad")))
-        found = self.nominal.coefficients(x, self.degree + 1, gradients=True)
+        degree = self.enough
+        found = self.nominal.coefficients(x, degree + 1, gradients=True)
         whole, during, middle = (found[:, :, i * batch : (i + 1) * batch] for i in range(3))
-        return middle[:, :1] if ring.count == 1 else self.nominal.solved(start, self.degree, ring), whole, during
+        return middle[:, :1] if ring.count == 1 else self.nominal.solved(start, degree, ring), whole, during
 
     def _shortened(self, steps: Floats, during: BallArrays, tolerance: float) -> Floats:
         """Steps that keep the remainder within the tolerance; none where it is not known."""
         last = during[-1, 0].size.max(1)
-        allowed = (tolerance / np.maximum(last, 1e-300)) ** (1.0 / (self.degree + 1))
+        allowed = (tolerance / np.maximum(last, 1e-300)) ** (1.0 / (len(during.mid) - 1))
         known = np.isfinite(last) & during[2, 0].finite.all(1)
         return np.where(known, on_grid(np.minimum(steps, np.where(known, allowed, 0.0))), 0.0)
+
+    def _degree_for(self, sets: Zonotopes, during: BallArrays, h: Floats, tolerance: float) -> int:
+        """The least degree that would have left out next to nothing in steps h: enough for the next ones, probably."""
+        sizes, step = during[:, 0].size, h[:, None]
+        own = np.maximum(LITTLE_WIDER * sets.radius, LAST_DIGITS * np.abs(sets.centre))  # also of what is very small
+        allowed = np.minimum(own, NEXT_TO_NOTHING * tolerance)
+        for degree in range(MIN_DEGREE, len(sizes) - 1):
+            if (sizes[degree + 1] * step ** (degree + 1) <= allowed).all():
+                return degree
+        return self.degree
 
     # What disturbances do ---------------------------------------------------------------------------------------------
 
@@ -193,7 +223,7 @@ class TaylorStepper:
         marks: Floats,
         doubt: Floats,
     ) -> SetMoves:
-        degree = self.degree
+        degree = len(during.mid) - 2
         remainder = _remainder(during[degree + 1, 0], marks[1:], degree + 1)
         rows = BallArrays(*(np.moveaxis(part[: degree + 1], 1, 2) for part in (centre.mid, centre.rad)))
         middle = _polynomial(rows, marks[1:])  # (marks, batch, monomials, n)

@@ -20,6 +20,7 @@ from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Floats, Mask, a
 
 MAX_ORDER = 32  # generators for each component, before they are fewer
 KEPT_ORDER = 20  # of them that are left
+COARSE_SHARE = 2.0**-7  # of a set's radius, to which the generators may come that a coarser one has in a box
 STEP, RESET = 0, 1  # causes of losses
 MAX_DEGREE = 8  # of polynomials,
 MAX_MONOMIALS = 130  # unless they have more monomials
@@ -96,15 +97,18 @@ class Zonotopes:
         mine = np.delete(np.arange(self.weights.shape[1]), list(self.ring.symbols))
         return self.generators[:, :, mine], self.weights[:, mine]
 
-    def losing(self, cause: int, rest: Floats, rows: Floats, weights: Floats) -> Zonotopes:
+    def losing(
+        self, cause: int, rest: Floats, rows: Floats, weights: Floats, sources: Floats | None = None
+    ) -> Zonotopes:
         """The sets with a note that rows (batch, d, m) of generators were known up to a rest only.
 
-        What is lost of a row is shared among the components by how much they move it.
+        What is lost of a row is due to components as `sources` (batch, d, n) say, or by how much they move it.
         """
         n, parts = self.centre.shape[1], np.abs(rows) * weights[:, None]
         whole = parts.sum(2) + rest + TINY
+        due = (rest / whole)[..., None] * parts[:, :, :n] if sources is None else sources
         losses = self.losses.copy()
-        losses[:, cause] += np.nan_to_num((rest / whole / whole)[..., None] * parts[:, :, :n]).sum(1)
+        losses[:, cause] += np.nan_to_num(due / whole[..., None]).sum(1)
         return replace(self, losses=losses)
 
     def support(self, directions: Floats) -> BallArrays:
@@ -166,7 +170,11 @@ def spanned(rows: BallArrays, generators: Floats, weights: Floats) -> tuple[Floa
 
 def reach(rows: BallArrays, generators: Floats, weights: Floats) -> Floats:
     """How far generators move each row (..., d, n): (..., d)."""
-    found, rest = spanned(rows, generators, weights)
+    return reached(*spanned(rows, generators, weights), weights)
+
+
+def reached(found: Floats, rest: Floats, weights: Floats) -> Floats:
+    """The same of rows that are `spanned`."""
     return np.asarray((weighted(np.abs(found), weights) + rest) * SLACK)
 
 
@@ -203,12 +211,32 @@ def widened(sets: Zonotopes, places: Array, rest: Floats) -> Zonotopes:
     return replace(made, lower=lower, upper=upper)
 
 
+def coarser(sets: Zonotopes) -> Zonotopes:
+    """Sets around these, with a box for their least generators where that is hardly wider: they have fewer."""
+    n = sets.centre.shape[1]
+    sizes = np.abs(sets.generators[:, :, n:]) * sets.weights[:, None, n:]
+    shares = np.nan_to_num(sizes / (sets.radius[..., None] + TINY), nan=np.inf).max(1)
+    order = n + np.argsort(-shares, axis=1, kind="stable")
+    least = np.cumsum(np.sort(shares, axis=1), axis=1)
+    count = int((least <= COARSE_SHARE).sum(1).min(initial=least.shape[1]))
+    if count <= n:
+        return sets
+    generators, weights = _boxed(sets.generators, sets.weights, order, order.shape[1] - count)
+    return replace(sets, generators=generators, weights=weights)
+
+
 def _reduced(generators: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """The first generators, those of which a box would be much larger, and a box around the others."""
-    batch, n, _ = generators.shape
+    n = generators.shape[1]
     size = np.abs(generators[:, :, n:])
     order = n + np.argsort(-(size.sum(1) - size.max(1)) * weights[:, n:], axis=1, kind="stable")
-    kept, small = np.split(order, [(KEPT_ORDER - 2) * n], axis=1)
+    return _boxed(generators, weights, order, (KEPT_ORDER - 2) * n)
+
+
+def _boxed(generators: Floats, weights: Floats, order: Array, count: int) -> tuple[Floats, Floats]:
+    """The first generators, as many more as that in this order (batch, m - n), and a box around the others."""
+    batch, n, _ = generators.shape
+    kept, small = np.split(order, [count], axis=1)
     kept = np.concatenate([np.broadcast_to(np.arange(n), (batch, n)), kept], axis=1)
     (few, own), (others, theirs) = (
         (np.take_along_axis(generators, some[:, None], axis=2), np.take_along_axis(weights, some, axis=1))

@@ -19,6 +19,7 @@ from typing import cast
 import numpy as np
 
 from vernal.interpret import interval
+from vernal.interpret.blocks import block_layer
 from vernal.interpret.layers import layer
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
@@ -39,6 +40,7 @@ from vernal.interpret.linear.rows import (
 )
 from vernal.interpret.linear.score_gaps import nearest
 from vernal.interpret.linear.stacks import DenseStack, settled, stack_below
+from vernal.interpret.linear.zonotope_reach import Symbols, is_worth_a_form, reach, widest
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
 from vernal.interpret.numbers.memory_room import numbers_at_once
@@ -74,6 +76,8 @@ MAX_STACK = 1 << 22  # numbers in the forms of all layers that are tried at once
 MAX_STACKED_BOXES = 8  # boxes for which stacks of layers are tried at once
 DENSE_SHARE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
+BLOCKED = (e.Gather, e.Concat)
+LAYERS = frozenset({e.Affine, *BLOCKED})
 SMOOTH = frozenset(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
 BRANCHINGS, CONSTANTS = (e.If, e.Switch, e.Choose), (e.Const, e.Pi)
 ACTIVATIONS = (e.Relu, e.LeakyRelu, e.Abs)
@@ -130,6 +134,7 @@ class Linear:
         self.batch = batch
         self._positions = count()  # ascending, in the order of evaluation
         self._given = frozenset(box)
+        self.reaches: Symbols | None = None  # forms with errors, where there was reason to make some
         self._free: int | None = None  # the numbers a card has room for, once that was asked
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
@@ -162,6 +167,7 @@ class Linear:
             del self.values[node]
             self.graph.rules.pop(node, None)
             self.sizes.pop(node, None)
+        self.reaches = None
         for known in (self.graph.norms, self.rewritten, self.pending):
             known.clear()
 
@@ -266,6 +272,8 @@ class Linear:
                 interval.demand([node], self.values, self._compute, self._needs)
 
     def _needs(self, node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
+        if isinstance(node, BLOCKED):
+            return self._block_arguments(node)
         if isinstance(node, e.Affine):
             stack = self._stack(node)
             return node.args if stack is None else (stack.base,)
@@ -278,6 +286,14 @@ class Linear:
                 self.rewritten[node] = as_relu(node, self._contenders(node))
             return (*node.args, self.rewritten[node])
         return interval.required(node, done)
+
+    def _block_arguments(self, node: Expr) -> Sequence[Expr]:
+        """What a vector that is put together needs: of a layer in blocks, of which no block was asked, its argument."""
+        found = block_layer(node) if self.backend.native else None
+        if found is None or not found.inside.isdisjoint(self.values):
+            return node.args
+        self.graph.blocks[node] = found.base
+        return (found.base,)
 
     def _contenders(self, node: Expr) -> list[Expr]:
         """The arguments of a maximum or minimum that may decide it somewhere: the size of the others costs nothing."""
@@ -296,7 +312,7 @@ class Linear:
 
     def _compute(self, node: Expr) -> None:
         self.tick()
-        if (isinstance(node, e.Affine) and self._layer(node)) or (isinstance(node, e.Concat) and self._joined(node)):
+        if self._layer(node) or (isinstance(node, e.Concat) and self._joined(node)):
             return
         if isinstance(node, e.Affine) and node.args[0] not in self.values:
             for part in self._through_stack(node):
@@ -326,7 +342,7 @@ class Linear:
         """Range, relaxation and (where it is affine in every box) form of a numeric node."""
         if self.mode == "backward":
             self._tighten_arguments(node)
-        value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
+        value = self._by_intervals(node)
         own = as_range(self.backend, value)
         form = self._form(node, own)
         if node in self.rewritten:
@@ -337,6 +353,13 @@ class Linear:
             value = meet(self.backend, value, concretise(self.backend, self.inputs, form))
             value = integral(self.backend, value) if node.sort == INT else value
         self._store(node, self._cut(node, value), form)
+
+    def _by_intervals(self, node: Expr) -> Value:
+        """The value of a node from those of its arguments."""
+        base = self.graph.blocks.get(node)
+        if base is not None:
+            return interval.affine(self.backend, self.number(base), layer(self.backend, node))
+        return interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
 
     def _stack(self, node: e.Affine) -> DenseStack | None:
         """The layers below a layer that are tried with it at once: of few boxes, of which nothing is known yet."""
@@ -361,9 +384,10 @@ class Linear:
         numbers = sum(node.size for node in layers) * self.inputs.count * self.batch
         return numbers > numbers_at_once(MAX_STACK) or any(self._is_huge(node, [form]) for node in layers)
 
-    def _layer(self, node: e.Affine) -> bool:
+    def _layer(self, node: Expr) -> bool:
         """Evaluate an affine layer of something affine in the inputs, whose form says all; whether it is one."""
-        known = self.forms.get(node.args[0])
+        argument = self.graph.layer_argument(node)
+        known = None if argument is None else self.forms.get(argument)
         if known is None or known.coefficients is None or self._is_huge(node, [known]):
             return False
         form = affine_form(self.backend, known, layer(self.backend, node), known is self.inputs.identity)
@@ -396,7 +420,7 @@ class Linear:
         if isinstance(node, CONSTANTS):
             return constant_form(self.backend, own)
         if isinstance(node, STRUCTURAL):
-            return self._exact(node, node.args, None)
+            return None if node in self.graph.blocks else self._exact(node, node.args, None)
         rule = self._rule(node, own)
         if rule is None:
             self.pending.add(node)
@@ -450,16 +474,24 @@ class Linear:
         if kind in ACTIONS_AT_ZERO:
             if self._may_tighten(node.args[0]):
                 x = self.number(node.args[0])
-                self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
-        elif kind is e.Affine:
-            if node.args[0].size < node.size and not isinstance(node.args[0], SQUASHED):
-                self.tighten(node.args[0])
+                self.tighten(node.args[0], self._open_at_zero(node.args[0], (x.lower < 0) & (x.upper > 0)))
+        elif kind in LAYERS:
+            argument = self.graph.layer_argument(node)
+            if argument is not None and argument.size < node.size and not isinstance(argument, SQUASHED):
+                self.tighten(argument)
         elif kind is e.Floor:
             x = self.number(node.args[0])
             self.tighten(node.args[0], self.backend.xp.floor(x.lower) != self.backend.xp.floor(x.upper))
         elif kind in SMOOTH and not any(isinstance(arg, e.Const) for arg in node.args):
             for arg in node.args:
                 self.tighten(arg)
+
+    def _open_at_zero(self, node: Expr, found: Array) -> Array:
+        """The components of a sign not known that rows are to bound; where they are many, forms come first."""
+        if not self._may_tighten(node) or not is_worth_a_form(self, node, self.backend.count(found)):
+            return found
+        x = self.values[node] = meet(self.backend, self.number(node), reach(self, node))
+        return widest(self, node, x, (x.lower < 0) & (x.upper > 0))
 
     def _may_tighten(self, node: Expr) -> bool:
         """Whether substitution may cut a range: that of a form over a box is already the best there is."""
@@ -508,10 +540,11 @@ class Linear:
 
     def _component_rows(self, node: Expr, places: Array) -> tuple[Expr, Selected | Units, Array]:
         """Rows for some components: of an affine layer its weights on the argument, exactly; else unit rows."""
-        if isinstance(node, e.Affine):
-            weights, bias = (self.backend.weights(part.array) for part in (node.weight, node.bias))
-            constants = bias[places][:, None] * both_signs(self.backend)
-            return node.args[0], Selected(self.backend, weights, places), constants
+        argument = self.graph.layer_argument(node)
+        if argument is not None:
+            own = layer(self.backend, node)
+            constants = own.bias[0][places][:, None] * both_signs(self.backend)
+            return argument, Selected(self.backend, own.weight, places), constants
         return node, Units(self.backend, node.size, places), self.backend.zeros((places.shape[0], 2))
 
     def _seed_all(self, node: Expr) -> tuple[Array, Array]:

@@ -238,8 +238,8 @@ def prepare(linear: Bounding, seeds: Iterable[Expr]) -> None:
         elif node in linear.rewritten:
             stack.append(linear.rewritten[node])
         else:
-            rule = linear.graph.rules.get(node)
-            stack += node.args if rule is None else rule.args
+            rule, base = linear.graph.rules.get(node), linear.graph.blocks.get(node)
+            stack += [base] if base is not None else node.args if rule is None else rule.args
     for node in sorted(found, key=position.__getitem__):
         linear.graph.rules[node] = undecided(linear, node)
         linear.pending.discard(node)  # only now: a limit may end the work above

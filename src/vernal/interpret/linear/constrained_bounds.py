@@ -12,7 +12,7 @@ from vernal.interpret.linear.planes import InputSums, LowerPlanes, PlaneBoxes
 from vernal.interpret.linear.rows import Rows, Seeds
 from vernal.interpret.numbers.rounding import Array, Mask
 from vernal.interpret.value_sets import Range
-from vernal.model import expr as e
+from vernal.model.expr import Expr
 from vernal.model.tick import Tick, idle
 
 
@@ -39,7 +39,7 @@ class LinearUnderRows(Linear):
         low[place], A[place], rows.constant[place] = found[better], planes.slopes[better], planes.constants[better]
         return rows, low
 
-    def _layer(self, node: e.Affine) -> bool:
+    def _layer(self, node: Expr) -> bool:
         done, form, x = super()._layer(node), self.forms.get(node), self.values.get(node)
         if done and form is not None and form.coefficients is not None and isinstance(x, Range):
             lower, upper = (self._full(end, node.size) for end in (x.lower, x.upper))

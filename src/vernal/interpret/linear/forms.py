@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -109,6 +110,19 @@ def _unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:
 _known_rows = lru_cache(maxsize=256)(_unit_rows)
 
 
+class FormColumns(Protocol):
+    """What the coefficients of forms go with."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def identity(self) -> Form | None: ...
+
+    @property
+    def ball(self) -> tuple[Array, Array, Array]: ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
     """value = coefficients p + constant, up to error; size bounds |coefficients| |p| + |constant| + error."""
@@ -151,7 +165,7 @@ def widen(backend: Backend, A: Array, count: int) -> Array:
     return backend.concat([A, zeros], -1)
 
 
-def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
+def concretise(backend: Backend, inputs: FormColumns, form: Form) -> Range:
     """The range of a form over the box."""
     if form.coefficients is None:
         return Range(*backend.fused(_widened, (), form.constant, form.constant, form.error))
@@ -186,7 +200,12 @@ def _widened(backend: Backend, low: Array, high: Array, slack: Array) -> tuple[A
 
 
 def combine(
-    backend: Backend, inputs: Inputs, forms: Sequence[Form], slopes: Sequence[Array | None], offset: Array, gap: Array
+    backend: Backend,
+    inputs: FormColumns,
+    forms: Sequence[Form],
+    slopes: Sequence[Array | None],
+    offset: Array,
+    gap: Array,
 ) -> Form:
     """sum of slope * form + offset, up to gap; a slope None is 1."""
     A: Array | None = None
@@ -227,15 +246,17 @@ def affine_form(backend: Backend, form: Form, own: Layer, identity: bool = False
     """
     A = form.coefficients
     if identity:
-        A = own.weight[None]
+        A = own.written_out()[None]
     elif A is not None:
-        A = own.weight.dot(A[0])[None] if backend.native and A.shape[0] == 1 else backend.xp.matmul(own.weight, A)
+        A = own.of(backend, A)
     size = own.most(backend, form.size)
     error = backend.product(form.error, own.magnitude) + own.slack * size
     return Form(A, backend.product(form.constant, own.transposed) + own.bias, error, size)
 
 
-def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[Form], rule: Relaxation | None) -> Form:
+def exact_form(
+    backend: Backend, inputs: FormColumns, node: Expr, forms: Sequence[Form], rule: Relaxation | None
+) -> Form:
     """The form of an affine operator over forms of its arguments, or of an exact relaxation over those of its own."""
     zero = backend.number(0.0)
     match node:
@@ -284,7 +305,7 @@ def repeated(backend: Backend, form: Form, size: int) -> Form:
     return Form(None if A is None else every(A), every(form.constant), every(form.error), every(form.size))
 
 
-def _stack(backend: Backend, inputs: Inputs, forms: Sequence[Form]) -> Form:
+def _stack(backend: Backend, inputs: FormColumns, forms: Sequence[Form]) -> Form:
     """Vectors one after the other."""
     rest = [concat(backend, parts) for parts in zip(*((f.constant, f.error, f.size) for f in forms), strict=True)]
     if all(form.coefficients is None for form in forms):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.interpret import interval
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.rows import Seeds
@@ -34,7 +33,7 @@ class Plain(Linear):
         return self.backend.array(np.zeros((groups, node.size, self.inputs.count)))
 
     def _number(self, node: Expr) -> None:
-        value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
+        value = self._by_intervals(node)
         if node in self.rewritten:
             value = meet(self.backend, as_range(self.backend, value), self.number(self.rewritten[node]))
         self._store(node, value)

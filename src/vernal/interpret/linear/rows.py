@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -34,6 +34,7 @@ from vernal.interpret.linear.row_kernels import (
     summed,
 )
 from vernal.interpret.numbers.rounding import Array, Backend, by_rows, gamma
+from vernal.interpret.numbers.sparse import Sparse
 from vernal.interpret.value_sets import Range, Value, as_range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -71,6 +72,11 @@ class LinearGraph:
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
     tick: Tick  # called at every node that rows pass through
+    blocks: dict[Expr, Expr] = field(default_factory=dict)  # layers in blocks, and what they are applied to
+
+    def layer_argument(self, node: Expr) -> Expr | None:
+        """What a layer is applied to; None where a node is none."""
+        return node.args[0] if isinstance(node, e.Affine) else self.blocks.get(node)
 
     def form(self, node: Expr) -> Form | None:
         """The form of a node that is affine, with a column for every input there is now."""
@@ -95,7 +101,7 @@ class Selected:
     """Rows of a matrix, each with its negation, as groups of two; made block by block."""
 
     backend: Backend
-    matrix: Array
+    matrix: Array | Sparse
     places: Array
 
     @property
@@ -238,7 +244,7 @@ class Rows:
         """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
         return L @ self.take(A) if A.shape[0] > 1 else self._times(L, A[0])
 
-    def _times(self, L: Array, matrix: Array) -> Array:
+    def _times(self, L: Array, matrix: Array | Sparse) -> Array:
         """Rows times one matrix for all boxes."""
         found = self.backend.product(L.reshape(-1, L.shape[-1]), matrix)
         return cast(Array, found.reshape((*L.shape[:2], matrix.shape[-1])))
@@ -249,9 +255,11 @@ class Rows:
         if rule is not None:  # most of them, so first
             self._relaxation(rule, L)
             return
+        argument = self.graph.layer_argument(node)
+        if argument is not None:
+            self._affine(node, argument, L)
+            return
         match node:
-            case e.Affine():
-                self._affine(node, L)
             case e.Add():
                 for arg in node.args:
                     self.spread(arg, L)
@@ -275,11 +283,11 @@ class Rows:
         self.over(summed, (), (L,), self.graph.sizes[arg], n=L.shape[-1] + 2)
         self.push(arg, L.sum(-1)[..., None])
 
-    def _affine(self, node: e.Affine, L: Array) -> None:
+    def _affine(self, node: Expr, argument: Expr, L: Array) -> None:
         own = affine_layer(self.backend, node)
-        cost, finite = layer_cost(self.graph, node)
+        cost, finite = layer_cost(self.graph, node, argument)
         self.over(layer, (finite,), (L,), own.bias, cost)
-        self.push(node.args[0], self._times(L, own.weight))
+        self.push(argument, self._times(L, own.weight))
 
     def _scatter(self, node: e.Gather, L: Array) -> None:
         """Components return to their places, in turns where one was gathered several times."""
@@ -323,9 +331,9 @@ Turns = list[tuple[Array, Array | None]]  # places of components, and which rows
 
 def turns(backend: Backend, node: e.Gather) -> Turns:
     """Where what was gathered came from, in as many turns as something was gathered; found once for each node."""
-    found = backend.kept.get(node)
+    found = backend.turns.get(node)
     if found is None:
-        found = backend.kept[node] = _turns(backend, node)
+        found = backend.turns[node] = _turns(backend, node)
     return cast(Turns, found)
 
 
@@ -356,13 +364,13 @@ def _grouped(parts: Sequence[Array]) -> Iterator[list[Array]]:
         yield group
 
 
-def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:
+def layer_cost(graph: LinearGraph, node: Expr, argument: Expr) -> tuple[Array, bool]:
     """(batch,): the rounding of a row's way through W x + b costs at most its norm times this, less 1e-12 of it."""
     if node not in graph.norms:
         backend = graph.backend
         own = affine_layer(backend, node)
-        amounts = own.slack * own.most(backend, graph.sizes[node.args[0]])
-        cost = backend.xp.sqrt(backend.dot(amounts, amounts)) * (1.0 + 4e-12)
+        amounts = own.rounding(backend, graph.sizes[argument])
+        cost = backend.xp.sqrt(backend.dot(amounts, amounts)) * (1.0 + 4e-12 + 2.0 * gamma(node.size))
         finite = not backend.some(~(cost < np.inf))
         graph.norms[node] = cost if finite else backend.where(cost < np.inf, cost, np.inf), finite  # a nan, too
     return graph.norms[node]

@@ -15,6 +15,7 @@ from typing import cast
 
 import numpy as np
 
+from vernal.interpret.layers import layer
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.relaxations import Relaxation
 from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows
@@ -174,10 +175,12 @@ def _forward(rows: TunedRows, node: Expr, L: Array, point: Array, values: Mappin
         return _of_form(rows, form, point) + backend.xp.zeros_like(L)
     if node in graph.same:
         return values[graph.same[node]]
+    argument = graph.layer_argument(node)
+    if argument is not None:
+        own = layer(backend, node)
+        return backend.product(values[argument], own.transposed) + own.bias
     args = [values[arg] for arg in node.args] if node not in graph.rules else []
     match node:
-        case e.Affine():
-            return args[0] @ backend.weights(node.weight.array).T + backend.weights(node.bias.array)
         case e.Add():
             return sum(args[1:], args[0]) + backend.xp.zeros_like(L)
         case e.Neg():

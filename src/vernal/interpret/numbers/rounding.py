@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.numbers.sparse import Sparse
 from vernal.model.lazy import cached_property
 
 # Of float64, truth values, indices, or rationals as objects; a torch tensor may stand in for one, see `torch_tensor`.
@@ -169,7 +170,8 @@ class Backend:
         self.device: Any = None if like is None or self.native else torch_tensor(like).device
         self.on_host = self.native or str(self.device) == "cpu"
         self.fuser = fuser
-        self.kept: WeakKeyDictionary[Any, object] = WeakKeyDictionary()  # what is made once, as long as its key lives
+        self.kept: WeakKeyDictionary[Any, object] = WeakKeyDictionary()  # layers made once, as long as their nodes live
+        self.turns: WeakKeyDictionary[Any, object] = WeakKeyDictionary()  # of gathers, see `rows`
         self._arrays: dict[int, tuple[object, Array]] = {}
         self._numbers: dict[tuple[tuple[float, ...], ...], Array] = {}
         self._scalars: dict[float, Array] = {}
@@ -325,8 +327,10 @@ class Backend:
         """The scalar products of rows with one vector (1, 1, n)."""
         return cast(Array, rows @ vector[0, 0] if self.native else self.dot(rows, vector))
 
-    def product(self, rows: Array, matrix: Array) -> Array:
+    def product(self, rows: Array, matrix: Array | Sparse) -> Array:
         """Rows (boxes, n) times a matrix (n, m); of small arrays numpy's `dot` takes a third of the time of `@`."""
+        if isinstance(matrix, Sparse):
+            return matrix.after(rows)
         return cast(Array, rows.dot(matrix) if self.native else rows @ matrix)
 
     # Sums and products rounded both ways ------------------------------------------------------------------------------

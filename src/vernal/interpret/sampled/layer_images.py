@@ -4,6 +4,8 @@ Over the range of a neuron its activation is s z + m up to r, with one slope s f
 that nothing but r is new; a row of later weights passes it as one row, not two. Ranges of neurons are those over the
 set itself, which is smaller than the box around it where its components depend on each other.
 
+The ranges are those over a set of fewer generators around it, where there is one that is hardly wider.
+
 A row M over the neurons of a layer is brought down to the set: through an activation it becomes M s, and M m is known
 of the value, up to |M| r; through a layer W z + b it becomes M W. Down to the first activation, below which everything
 is affine in the states. What floating point loses of a row is counted by how large the neurons are at most.
@@ -12,13 +14,13 @@ is affine in the states. What floating point loses of a row is counted by how la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vernal.interpret.flow.affine_images import AffineImages, affine_images
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points
-from vernal.interpret.flow.zonotope_batches import Zonotopes, reach
+from vernal.interpret.flow.zonotope_batches import Zonotopes, coarser, reached, spanned
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.curves import parallel
 from vernal.interpret.numbers.rounding import TINY, UNIT, Floats, all_along, gamma
@@ -31,9 +33,9 @@ AT_ONCE = 1 << 22  # numbers of one array
 
 @dataclass(frozen=True, eq=False)
 class LayerChain:
-    """A network: a first layer, applied to observations, and what follows it, one node after the other."""
+    """A network: what it observes, and its layers and activations, one node after the other."""
 
-    first: Expr
+    below: Expr
     above: tuple[Expr, ...]
 
 
@@ -43,12 +45,9 @@ def chain_below(node: Expr) -> LayerChain | None:
     while isinstance(node, e.Affine | e.Relu) or (isinstance(node, e.Nonlinear) and node.function in SMOOTH):
         nodes.append(node)
         (node,) = node.args
-    while nodes and isinstance(nodes[-1], e.Affine) and len(nodes) > 1 and isinstance(nodes[-2], e.Affine):
-        nodes.pop()  # layers with nothing in between are affine together
-    if len(nodes) < 2 or not isinstance(nodes[-1], e.Affine) or not any(isinstance(n, e.Nonlinear) for n in nodes):
+    if not nodes or not isinstance(nodes[-1], e.Affine) or not any(isinstance(n, e.Nonlinear) for n in nodes):
         return None
-    first, *above = reversed(nodes)
-    return LayerChain(first, tuple(above))
+    return LayerChain(nodes[-1].args[0], tuple(reversed(nodes)))
 
 
 def layer_images(linear: Linear, roots: Sequence[Expr], sets: Zonotopes) -> AffineImages | None:
@@ -62,8 +61,8 @@ def layer_images(linear: Linear, roots: Sequence[Expr], sets: Zonotopes) -> Affi
     if chain is None:
         return None
     n, batch = sets.centre.shape[1], len(sets.centre)
-    form = affine_images(linear, [chain.first], n, batch)
-    widest = max(node.size for node in (chain.first, *chain.above))
+    form, sets = affine_images(linear, [chain.below], n, batch), coarser(sets)
+    widest = max(node.size for node in chain.above)
     count = max(1, AT_ONCE // widest**2)
     parts = np.array_split(np.arange(batch), -(-batch // count))
     found = [_Passage(sets[part], form.rows(part)).through(chain) for part in parts]
@@ -75,7 +74,8 @@ def layer_images(linear: Linear, roots: Sequence[Expr], sets: Zonotopes) -> Affi
         np.concatenate([getattr(one, name)[:, chosen] for one in images]) for name in ("coefficients", "lower", "upper")
     )
     rest = [np.concatenate([getattr(one.rest, end)[:, chosen] for one in images]) for end in ("mid", "rad")]
-    return AffineImages(coefficients, BallArrays(*rest), lower, upper)
+    sources = np.concatenate([one.sources[:, chosen] for one in images if one.sources is not None])
+    return AffineImages(coefficients, BallArrays(*rest), lower, upper, sources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +86,7 @@ class _Activation:
     middle: Floats
     radius: Floats
     size: Floats
+    shares: Floats  # (batch, neurons, n): of the range of a neuron, by components of the box in which the set began
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,23 +106,29 @@ class _Passage:
         self.most = np.maximum(np.abs(sets.lower), np.abs(sets.upper))  # of the states
         self.box = around(sets.lower, sets.upper)
         self.passed: list[_Activation | _Weights] = []
+        self.shares = np.zeros((1, 1, 1))  # of ranges that were measured last, which each component of the start makes
+        self.sources = np.zeros((1, 1, 1))  # of what was not known in the last layer, by these components
 
     def through(self, chain: LayerChain) -> AffineImages | None:
         """The image of the whole network; None where something is not finite."""
         image = self._measured(self.form)
-        for node in chain.above:
+        final = max(index for index, node in enumerate(chain.above) if isinstance(node, e.Affine))
+        for index, node in enumerate(chain.above):
             if not all_along(np.isfinite(image.lower) & np.isfinite(image.upper)).all():
                 return None
             if isinstance(node, e.Affine):
                 size = np.maximum(np.abs(image.lower), np.abs(image.upper))
                 weight = np.asarray(node.weight.array, dtype=np.float64)
                 self.passed.append(_Weights(weight, np.asarray(node.bias.array, dtype=np.float64), size))
-                image = self._measured(self._down(weight, len(self.passed) - 1))
+                image = self._down(weight, len(self.passed) - 1, told=index == final)
+                if len(self.passed) == 1:  # layers before the first activation are affine together
+                    self.form, self.passed = image, []
+                image = self._measured(image)
             else:
-                self.passed.append(_activation(node, image.lower, image.upper))
+                self.passed.append(_activation(node, image.lower, image.upper, self.shares))
                 last = node is chain.above[-1]
                 image = self._measured(self._activated(image)) if last else self._range_after(node, image)
-        return image
+        return replace(image, sources=self.sources)
 
     def _activated(self, image: AffineImages) -> AffineImages:
         """An image after the last activation."""
@@ -130,6 +137,7 @@ class _Passage:
         slope, coefficients = act.slope, act.slope[..., None] * image.coefficients
         lost = UNIT * (np.abs(coefficients) @ self.most[..., None])[..., 0] * 2 + TINY * (1 + self.most.sum(1))[:, None]
         rest = points(slope) * image.rest + points(act.middle)
+        self.sources = slope[..., None] * self.sources + act.radius[..., None] * act.shares
         rad = (rest.rad + act.radius + lost) * SLACK
         return AffineImages(coefficients, BallArrays(rest.mid, rad), image.lower, image.upper)
 
@@ -142,8 +150,11 @@ class _Passage:
         upper = np.nextafter(ends[1].ends[1] + act.radius, np.inf)  # slopes are not negative
         return AffineImages(image.coefficients, image.rest, lower, upper)
 
-    def _down(self, weight: Floats, number: int) -> AffineImages:
-        """The rows of the last layer, brought down to the states; `number` is where that layer was passed."""
+    def _down(self, weight: Floats, number: int, *, told: bool) -> AffineImages:
+        """The rows of the last layer, brought down to the states; `number` is where that layer was passed.
+
+        `told`: whether it is noted what is not known because of which component of the start.
+        """
         last = self.passed[number]
         assert isinstance(last, _Weights)
         rows = weight  # (rows, neurons), and with a batch in front of it once an activation was passed
@@ -156,6 +167,8 @@ class _Passage:
                 rows = rows @ at.weight
                 continue
             rest = _widened(rest + _dot(rows, at.middle), _times(np.abs(rows), at.radius))
+            if told:
+                self.sources = self.sources + np.abs(rows) @ (at.radius[..., None] * at.shares)
             if not any(isinstance(one, _Activation) for one in self.passed[:index]):
                 return self._at_first(rows, rest, at)
             scaled = rows * at.slope[:, None]
@@ -179,14 +192,16 @@ class _Passage:
         """The image with its bounds over the sets, and over the boxes that cut them."""
         A, sets = points(image.coefficients), self.sets
         middle = (A @ points(sets.centre[..., None]))[..., 0] + image.rest
-        far = reach(A, sets.spread, sets.spans)
+        found, lost = spanned(A, sets.spread, sets.spans)
+        far, n = reached(found, lost, sets.spans), sets.centre.shape[1]
+        self.shares = np.abs(found[..., :n]) * sets.weights[:, None, :n] / far[..., None]
         over = BallArrays(middle.mid, (middle.rad + far) * SLACK + TINY)
         boxed = (A @ BallArrays(self.box.mid[..., None], self.box.rad[..., None]))[..., 0] + image.rest
         lower, upper = np.fmax(over.ends[0], boxed.ends[0]), np.fmin(over.ends[1], boxed.ends[1])
         return AffineImages(image.coefficients, image.rest, lower, upper)
 
 
-def _activation(node: Expr, lower: Floats, upper: Floats) -> _Activation:
+def _activation(node: Expr, lower: Floats, upper: Floats, shares: Floats) -> _Activation:
     """An activation over ranges of its neurons."""
     if isinstance(node, e.Nonlinear):
         slope, low, high = parallel(node.function, lower, upper)
@@ -194,7 +209,7 @@ def _activation(node: Expr, lower: Floats, upper: Floats) -> _Activation:
         slope, low, high = _relu(lower, upper)
     middle = 0.5 * low + 0.5 * high
     radius = np.maximum(high - middle, middle - low) * SLACK + TINY
-    return _Activation(slope, middle, radius, np.maximum(np.abs(lower), np.abs(upper)))
+    return _Activation(slope, middle, radius, np.maximum(np.abs(lower), np.abs(upper)), shares)
 
 
 def _relu(lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats]:

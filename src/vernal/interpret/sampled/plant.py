@@ -240,11 +240,11 @@ def _point(value: Fraction) -> Start:
     return OneOf((value,))
 
 
-def scaled(plant: Plant, known: Mapping[Expr, Expr]) -> list[Expr]:
-    """The rates of the continuous variables in units of time of the plant, for known values of the others."""
+def scaled(plant: Plant, known: Mapping[Expr, Expr], unit: Fraction) -> list[Expr]:
+    """The rates of the continuous variables in units of time, for known values of the others."""
     rates = dict(zip(plant.flow.vars, plant.flow.vector_field, strict=True))
     found = specialise([rates[var] for var in plant.continuous], known)
-    return found if plant.unit == 1 else [build.mul(plant.unit, rate) for rate in found]  # a product is rounded
+    return found if unit == 1 else [build.mul(unit, rate) for rate in found]  # a product is rounded
 
 
 # Ranges of actions ----------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def _reset(sets: Zonotopes, changed: list[int], images: AffineImages) -> Zonotop
     centre[:, changed], generators[:, changed], bends[:, changed] = middle.mid, found[..., :count], found[..., count:]
     own = (rest + middle.rad + images.rest.rad) * SLACK + TINY
     after = replace(sets, centre=centre, generators=generators, bends=bends)
-    after = widened(after.losing(RESET, own, found[..., :count], sets.weights), np.array(changed), own)
+    after = widened(after.losing(RESET, own, found[..., :count], sets.weights, images.sources), np.array(changed), own)
     lower, upper = sets.lower.copy(), sets.upper.copy()
     lower[:, changed] = np.fmax(after.lower[:, changed], images.lower)
     upper[:, changed] = np.fmin(after.upper[:, changed], images.upper)

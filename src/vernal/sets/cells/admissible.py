@@ -26,7 +26,7 @@ from vernal.sets.cells.relays import RelayLine
 from vernal.sets.cells.templates import turning_planes
 from vernal.solvers.growing_program import GrowingProgram
 
-NAME = "rows of the claim pulled back"
+NAME = "inequalities of the claim followed backwards"
 MAX_DEPTH = 300  # steps that a row is pulled back
 MAX_CASES = 16  # of a step, through each of which a row is pulled back
 MAX_ROWS = 800  # of one set

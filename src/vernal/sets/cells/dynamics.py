@@ -21,7 +21,7 @@ from vernal.model.lazy import cached_property
 from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
 from vernal.model.tick import Tick
-from vernal.sets.cells.kinks import taken_apart
+from vernal.sets.cells.kinks import RunValues, taken_apart
 
 AFFINE = (e.Var, e.Const, e.Add, e.Neg, e.Affine, e.Gather, e.Concat, e.Between, e.Choose)
 
@@ -35,9 +35,12 @@ class WatchedLoop:
     tick: Tick
     rewritten: Mapping[Expr, Expr] | None = None  # next values, where others that are equal stand for those of the step
 
-    def apart(self) -> WatchedLoop:
-        """The same loop with its kinks as comparisons; itself where that would not help."""
-        opened = taken_apart(list(self.after.values()))
+    def apart(self, values: RunValues | None = None) -> WatchedLoop:
+        """The same loop with its kinks as comparisons; itself where that would not help.
+
+        Of many kinks the values of expressions in simulated runs tell which.
+        """
+        opened = taken_apart(list(self.after.values()), values)
         return self if opened is None else replace(self, rewritten=dict(zip(self.after, opened, strict=True)))
 
     @cached_property

@@ -25,7 +25,7 @@ from vernal.model.expr import Expr
 from vernal.sets.cells.images import Images
 from vernal.sets.cells.region_forms import RegionForms
 
-NAME = "rows of the claim pulled back, with lines for relays"
+NAME = "inequalities of the claim followed backwards, with lines for switching policies"
 BANDS = tuple(1.05 * 1.15**step for step in range(14))  # of the most that runs meet: bands in which y might stay
 LINE_GAIN = (
     2.0  # over the width of a band: the slope of the line, with which it differs from the relay by at most a jump

@@ -71,6 +71,10 @@ class Samples:
                 return True
         return False
 
+    def values(self, scalars: Sequence[Expr]) -> list[Floats]:
+        """What expressions are on every run, at every position; nothing where there are no runs."""
+        return [np.zeros(0) for _ in scalars] if self.runs is None else self.runs.values(scalars)
+
     @property
     def points(self) -> Floats:
         """All states that were met, (points, numbers)."""

@@ -52,6 +52,7 @@ class BoxCount:
     bounded: Indices
     closed: Indices
     margin: Floats  # the least bound of a closed box that may have initial states
+    inside: Mask  # whether there was a closed box that may have initial states
     batches: int = 0
     traces: dict[int, Trace] = field(default_factory=dict)
     left: list[Domains] = field(default_factory=list)  # for exact arithmetic
@@ -60,7 +61,8 @@ class BoxCount:
     @classmethod
     def of(cls, questions: int) -> Self:
         """Nothing yet."""
-        return cls(np.zeros(questions, np.intp), np.zeros(questions, np.intp), np.full(questions, np.inf))
+        zeros = np.zeros(questions, np.intp)
+        return cls(zeros, zeros.copy(), np.full(questions, np.inf), np.zeros(questions, bool))
 
     def add(self, owner: Indices, closed: Mask, outside: Mask, value: Floats) -> None:
         """Another batch: whose boxes, which are closed, which have no initial state, and bounds of what is asked."""
@@ -70,6 +72,7 @@ class BoxCount:
         self.closed += np.bincount(owner[closed], minlength=count)
         inside = closed & ~outside
         np.minimum.at(self.margin, owner[inside], value[inside])
+        self.inside[owner[inside]] = True
 
     def statistics(self, question: int = 0) -> Statistics:
         """Boxes of a question, and batches of all of them."""

@@ -85,6 +85,8 @@ def _possibility(condition: Expr, system: System, budget: Budget, seconds: float
     clauses = refuted_by(question, budget)
     if clauses is None:
         return Possibility(None, anywhere)
+    if _excludes(condition, abstract_box([system.initial.hull], tuple(system.initial.starts))):
+        return Possibility(False, anywhere)  # a square is never negative, which linear bounds do not say
     race = search_for([question], [clauses], budget, MAX_BOXES)
     ended = race.run(seconds)
     if race.traces:

@@ -231,4 +231,4 @@ class Suspects:
                     self.left.add(ends)
                     self.outcome.open.append(box)
             if len(self.outcome.open) > MAX_OPEN:
-                raise NotExplorable("too many sets are left open at margin zero")
+                raise NotExplorable("too many small sets stay open, in which the margin is zero or too small to tell")

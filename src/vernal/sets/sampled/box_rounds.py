@@ -7,6 +7,7 @@ state and of what its agents hold.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +17,7 @@ from itertools import islice
 import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.interpret.flow.integration import Pace, Segments
+from vernal.interpret.flow.integration import Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.polynomials import CONSTANT
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.flow.zonotope_batches import ring_of
@@ -31,9 +32,10 @@ from vernal.sets.sampled.loop_space import LoopFollower, Spoiling, spoils_nothin
 
 DEGREE = 8  # of Taylor polynomials
 RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
-FIRST_ROUND_STEPS = 4000  # at most
+FIRST_ROUND_STEPS = 2**15  # at most
 SHORTEST = 2.0**-24  # of the time, the shortest step of the first round
 FEWEST_STEPS = 4  # of the first round through a flow
+SHORT_HORIZON, MIN_EXPONENT = 2.0**-10, -900  # below which a unit of time is chosen that is as short, a power of two
 MOSTLY = 0.75  # of what is lost, by steps: then sets have to be curved
 HARDLY = 0.01  # of what is lost, by steps: then shorter ones hardly help,
 STAGNANT_ROUNDS = 3  # and are tried after so many rounds that come no further
@@ -44,7 +46,19 @@ BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, an
 def _pace(time: float, steps: int, finer: float) -> Pace:
     """At least so many steps during this time in the first round, and shorter ones in every round after it."""
     step = time / steps * finer
-    return Pace(step, step / 16, 1e-7 * finer, step * 4 * SHORTEST, int(FIRST_ROUND_STEPS / finer))
+    return Pace(step, step / 16, 3e-8 * finer, step * 4 * SHORTEST, int(FIRST_ROUND_STEPS / finer))
+
+
+def unit_for(flow: Model, horizon: float) -> Fraction | None:
+    """A unit of time in which a plain flow's horizon is no tiny number; None: its own will do."""
+    if flow.grid is not None or horizon >= SHORT_HORIZON or horizon <= 0:
+        return None
+    return Fraction(2) ** max(math.floor(math.log2(horizon)), MIN_EXPONENT)
+
+
+def on_time_grid(flow: Model, horizon: float) -> float:
+    """A horizon that can be followed exactly, not before this one."""
+    return horizon_on_grid(horizon) if unit_for(flow, horizon) is None else horizon
 
 
 class BoxRounds:
@@ -56,7 +70,7 @@ class BoxRounds:
         self.flow, self.horizon, self.directions, self.tick, self.parts = flow, horizon, directions, tick, parts
         self.number = self.boxes = self.finer = 0  # rounds and boxes so far, and how often steps became shorter
         self.stagnant = 0  # rounds that came no further
-        self.loop = LoopFollower(plant_of(flow), directions, self._stepper, tick)
+        self.loop = LoopFollower(plant_of(flow), directions, self._stepper, tick, unit_for(flow, horizon))
         steppers = [self.loop.stepper(one) for one in islice(self.loop.first_values(), 1)]
         smooth = not any(stepper.nominal.kinked for stepper in steppers)  # over kinks steps are linear
         self.curved = smooth and flow.grid is None and nonlinear_node(flow.vector_field) is not None
@@ -70,14 +84,23 @@ class BoxRounds:
         """Whether a single box would take too much memory."""
         return self.memory > MAX_MEMORY
 
-    def follow(self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing) -> Iterator[Segments]:
-        """One round: the segments of the boxes, in order, batch by batch; spoilt boxes are followed no further."""
+    def resume(self, finer: int, *, curved: bool) -> None:
+        """Go on as another search did that came so far."""
+        self.finer, self.curved = finer, curved
+
+    def follow(
+        self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing, horizon: float | None = None
+    ) -> Iterator[Segments]:
+        """One round: the segments of the boxes, in order, batch by batch; spoilt boxes are followed no further.
+
+        A horizon of its own is a later one.
+        """
         self.number += 1
         self.boxes += len(boxes)
         count = self._at_once(boxes)
         for first in range(0, len(boxes), count):
             part = boxes[np.arange(first, min(first + count, len(boxes)))]
-            yield self._followed(part, spoils)
+            yield self._followed(part, spoils, horizon or self.horizon)
 
     def _at_once(self, boxes: StartBoxes) -> int:
         """How many boxes go into one batch."""
@@ -86,10 +109,10 @@ class BoxRounds:
         memory = self.memory + max(stepper.polynomial_memory(ring) for stepper in steppers)
         return max(1, min(AT_ONCE, BATCH_MEMORY // memory))
 
-    def _followed(self, part: StartBoxes, spoils: Spoiling) -> Segments:
+    def _followed(self, part: StartBoxes, spoils: Spoiling, horizon: float) -> Segments:
         fewest = FEWEST_STEPS if self.flow.grid is None else 1  # a loop has a step, or more, for each of its periods
         pace = partial(_pace, steps=fewest, finer=2.0**-self.finer)
-        return self.loop.follow(part.lower, part.upper, Fraction(self.horizon), pace, curved=self.curved, spoils=spoils)
+        return self.loop.follow(part.lower, part.upper, Fraction(horizon), pace, curved=self.curved, spoils=spoils)
 
     def adapt(self, left: Sequence[Segments], *, stagnates: bool) -> None:
         """Choose how to follow the next round by what lost the boxes that this one leaves open."""

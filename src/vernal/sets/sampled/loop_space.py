@@ -44,6 +44,7 @@ MAX_SETS = 4096  # that may be under way from one batch of boxes
 MANY_SETS = f"more than {MAX_SETS} sets of states, of different decisions, are under way"
 OPEN_STARTS = "the discrete variables have too many initial values to follow each of them"
 MAX_TIME_UNITS = 2.0**20  # units of time between instants, at most: beyond it times are not exact
+LEAST_UNIT = Fraction(1, 2**900)
 LOST = "sets of states were followed up to time {:.4g} and no further"
 UNEVEN = "periods and delays have no common unit of time that is long enough"
 
@@ -74,8 +75,14 @@ class Group:
 class LoopFollower:
     """Follows the sets that start in boxes of a plant's variables."""
 
-    def __init__(self, plant: Plant, directions: Floats, stepping: Stepping, tick: Tick = idle) -> None:
-        """`directions` are over all variables, the axes first; `stepping` makes what carries sets along a flow."""
+    def __init__(
+        self, plant: Plant, directions: Floats, stepping: Stepping, tick: Tick = idle, unit: Fraction | None = None
+    ) -> None:
+        """`directions` are over all variables, the axes first; `stepping` makes what carries sets along a flow.
+
+        A plain flow has no unit of time of its own, and may be followed in another one: a power of two.
+        """
+        self.unit = unit or plant.unit
         self.plant, self.directions, self.stepping, self.tick = plant, directions, stepping, tick
         self.template = Template(directions)
         self.resetter = Resetter(plant, tick)
@@ -101,6 +108,11 @@ class LoopFollower:
             self._steppers[values] = self.stepping(flow, np.concatenate([np.eye(len(self.columns)), rest]))
         return self._steppers[values]
 
+    def begin(self) -> None:
+        """What follows is from other sets."""
+        for stepper in self._steppers.values():
+            stepper.begin()
+
     def first_values(self) -> Iterator[DiscreteValues]:
         """The discrete values with which paths may begin."""
         starts = [self.plant.flow.initial.starts[var][0] for var in self.plant.discrete]
@@ -110,7 +122,7 @@ class LoopFollower:
         """The flow of the continuous variables, in units of time."""
         plant = self.plant
         state: tuple[Variable, ...] = tuple(plant.flow.state[index] for index in self.columns)
-        rates = scaled(plant, self.resetter.constants(values))
+        rates = scaled(plant, self.resetter.constants(values), self.unit)
         starts = {variable.name: plant.flow.init.starts[variable.name] for variable in state}
         named = {variable.name: rate for variable, rate in zip(state, rates, strict=True)}
         return Flow(plant.model.name, state, Init(starts, ()), motion=Rates(named))
@@ -179,6 +191,7 @@ class LoopSpace:
 
     def enter(self) -> Iterator[tuple[Hashable, Group]]:
         """The boxes after everything that happens at the first instant."""
+        self.loop.begin()
         lower, upper = self.starts
         others, columns = self.loop.others, self.loop.columns
         if (lower[:, others] != upper[:, others]).any():
@@ -282,7 +295,7 @@ class LoopSpace:
 
     def _flow(self, groups: list[Group], start: Fraction, end: Fraction, *, exact: bool) -> list[Group]:
         """Carry everything from one time to the next."""
-        length = (end - start) / self.loop.plant.unit
+        length = (end - start) / self.loop.unit
         if length > MAX_TIME_UNITS or (exact and length.denominator != 1):
             raise Stopped(UNEVEN)
         duration = float(length) if exact else horizon_on_grid(float_above(length))
@@ -316,10 +329,11 @@ class LoopSpace:
 
     def _absolute(self, times: Floats, start: Fraction, side: int = 0) -> Floats:
         """Times since the start, in units, as times in seconds, rounded outward (or down): columns are two ends."""
-        if not start and self.loop.plant.unit == 1:
-            return times
+        unit = self.loop.unit
+        if not start and _is_short(unit):
+            return times * float(unit)  # exactly
         found, where = np.unique(times, return_inverse=True)
-        seconds = [start + Fraction(float(time)) * self.loop.plant.unit for time in found]
+        seconds = [start + Fraction(float(time)) * unit for time in found]
         below = np.array([float_below(time) for time in seconds])[where].reshape(times.shape)
         if side < 0:
             return below
@@ -416,6 +430,11 @@ class LoopStates:
         """Where the sets are at the next instant of the grid, by their discrete values."""
         for group in self.after:
             yield group.values, group
+
+
+def _is_short(unit: Fraction) -> bool:
+    """Whether times in this unit, multiples of a grid, are floats in seconds as well: it is a power of two."""
+    return unit.numerator == 1 and unit.denominator.bit_count() == 1 and unit >= LEAST_UNIT
 
 
 def _merged(groups: list[Group]) -> list[Group]:
