@@ -36,7 +36,7 @@ def test_a_part_says_how_long_it_had_and_not_when_it_ended() -> None:
     part = Budget(10.0, started=0.0, clock=clock).part(0.5)
     clock.now = 8.5
     for one in (part, part.inside()):
-        with pytest.raises(Stopped, match=r"timeout after its share of 1\.5 s"):
+        with pytest.raises(Stopped, match=r"timeout after 1\.5 s, its share of the time"):
             one.check()
 
 

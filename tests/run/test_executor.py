@@ -9,15 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from vernal.errors import InputError, Stopped
 from vernal.run.budget import Budget
-from vernal.run.executor import METHOD, Finished, carry_out, start_method
+from vernal.run.executor import METHOD, Finished, carry_out, executor, start_method
 from vernal.run.journal import Journal, Occasion
-from vernal.run.worker import Job, Worked, named
+from vernal.run.worker import Job, Worked, inherited, named, shared, unshare
 
 FOR_EVER = 600.0
 
@@ -105,6 +106,47 @@ def test_every_subproblem_comes_back_once(workers: int, method: str) -> None:
     assert len(done) == 40
     processes = {one.outcome["process"] for one in done if one.outcome is not None}
     assert (processes == {os.getpid()}) if workers == 1 else (os.getpid() not in processes)
+
+
+def remember(job: Job, budget: Budget) -> Worked:
+    return Worked({"process": os.getpid(), "found": inherited(job.part)})
+
+
+def test_light_subproblems_are_sent_to_workers_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(METHOD, "fork")
+    number = shared("of this process")
+    jobs = (Job(str(key), named(remember), None, number, light=True) for key in range(60))
+    outcomes = [one.outcome for one in carry_out(jobs, Budget(workers=2))]
+    unshare(number)
+    assert {outcome and outcome["found"] for outcome in outcomes} == {"of this process"}
+    assert len(outcomes) == 60
+    assert len({outcome and outcome["process"] for outcome in outcomes}) <= 2
+
+
+class Echo:
+    """Sub-problems that come about as others are answered: the end of the stream is not its end."""
+
+    def __init__(self) -> None:
+        self.waiting = [1]
+
+    def __iter__(self) -> Iterator[Job]:
+        return self
+
+    def __next__(self) -> Job:
+        if not self.waiting:
+            raise StopIteration
+        return replace(square(self.waiting.pop()), light=True)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_stream_goes_on_after_answers(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(METHOD, "fork")
+    stream, keys = Echo(), []
+    with closing(executor(Budget(workers=workers)).run(stream, Budget(workers=workers))) as finished:
+        for done in finished:
+            keys.append(int(done.key))
+            stream.waiting += [2 * keys[-1], 2 * keys[-1] + 1] if keys[-1] < 8 else []
+    assert sorted(keys) == list(range(1, 16))
 
 
 def test_workers_know_what_they_may_use(method: str) -> None:

@@ -5,13 +5,17 @@ Windows and macOS were never tried. These processes run with what is missing the
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.cli.samples import room
+from vernal.cli.interrupt import watching
 
 WITHOUT = """
 import multiprocessing, os, pathlib, signal, sys, time
@@ -112,3 +116,36 @@ def test_the_most_memory_there_was_is_told_in_the_units_of_the_system(monkeypatc
     assert memory_room._most_gib() == pytest.approx(here / 1024, rel=0.5)
     monkeypatch.setitem(sys.modules, "resource", None)
     assert memory_room._most_gib() == 0.0
+
+
+def test_limits_that_a_system_refuses_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS, where the size of a process has no limit."""
+    from vernal.formats.keras.extract import limit
+
+    kept = []
+
+    def setrlimit(what: str, ends: tuple[int, int]) -> None:
+        if what == "size":
+            raise ValueError("current limit exceeds maximum limit")
+        kept.append((what, ends))
+
+    system = SimpleNamespace(RLIMIT_CPU="seconds", RLIMIT_AS="size", RLIMIT_CORE="core", setrlimit=setrlimit)
+    monkeypatch.setitem(sys.modules, "resource", system)
+    limit(seconds=5, memory=1000)
+    assert kept == [("seconds", (5, 5)), ("core", (0, 0))]
+    del system.RLIMIT_CPU, system.RLIMIT_CORE
+    limit(seconds=5, memory=1000)
+
+
+def test_a_lost_interrupt_is_sent_again_without_ending_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows `os.kill` ends a process, whatever the signal."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delattr(os, "kill")
+
+    def lose() -> None:
+        sys.unraisablehook(SimpleNamespace(exc_value=KeyboardInterrupt()))
+        for _ in range(500):
+            time.sleep(0.01)
+
+    with watching(), pytest.raises(KeyboardInterrupt):
+        lose()

@@ -28,7 +28,7 @@ def ask_elsewhere(
         return [waiting.pop(0) for _ in range(min(count, len(waiting)))]
 
     def tell(one: NumberedCell) -> None:
-        found.update((one.number, result) for result in one.results if result is not None)
+        found.update((one.number, result) for result in one.answers)
 
     order = CellOrder(engine, dict(options), limits)
     cells = SpreadCells(taken, order, CommonWork(engine, shared=False), KnownCells(None), tell)

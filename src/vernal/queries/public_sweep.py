@@ -104,9 +104,9 @@ def _opened(subject: str | Path | Task | Maker, swept: set[str]) -> tuple[Tasks,
     """What makes the tasks of cells, and the parameters that stay as they are."""
     if isinstance(subject, str | Path):
         return open_tasks(subject), {}
-    if not isinstance(subject, Task):
+    if not isinstance(subject, Task) and callable(subject):
         return MadeTasks(subject), {}
-    if subject.source is None:
+    if not isinstance(subject, Task) or subject.source is None:
         raise InputError("a sweep makes a task for every cell: give the task file, or a function of the parameters")
     kept = {name: number(value) for name, value in subject.parameters.items() if name not in swept}
     return open_tasks(subject.source.file, subject.options, allow_outside=True), kept

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,15 @@ from vernal.formats.loading import Tasks
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.hooks import hook
-from vernal.queries.cells import CellOrder, SweepCell
+from vernal.queries.cells import CellOrder, PlannedCell, SweepCell
 from vernal.queries.grid import Grid
 from vernal.queries.spread import NumberedCell, SpreadCells
 from vernal.run.budget import Budget, Progress, silent
+from vernal.run.executor import start_method
 from vernal.run.places import CPU, HERE, WorkPlace
+from vernal.run.worker import shared, unshare
+
+NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class SweepRun:
         self.place, self._points = place, grid.points()
         self.rows: list[SweepRow] = []
         self.failure: VernalError | None = None
+        self._maker: int | None = None  # how workers that inherit it find what makes cells
         first = tasks.task(self.fixed | next(grid.points()))
         swept = {axis.name for axis in grid.axes}
         kept = {name: value for name, value in first.parameters.items() if name not in swept}
@@ -132,18 +139,29 @@ class SweepRun:
         answered: dict[int, list[SweepRow]] = {}
 
         def tell(one: NumberedCell) -> None:
-            answered[one.number] = [self._row(one.cell, result) for result in one.results if result is not None]
-            self.progress(_where(one.cell.point), len(answered) / self.grid.size)
+            point = one.planned.point
+            values = _numbers(point) or self._values(one.cell)
+            answered[one.number] = [SweepRow(values, result, point) for result in one.answers]
+            self.progress(_where(point), len(answered) / self.grid.size)
 
-        cells = SpreadCells(self._taken, order, work, journal, tell, self.place.workers, not self.place.is_remote)
+        own = not self.place.is_remote
+        plans = own and journal.journal is None and start_method() == "fork"
+        cells = SpreadCells(self._planned, order, work, journal, tell, self.place.workers, own, own, plans)
+        self._maker = shared(self._cell)
         try:
             with self.place.executor(partial(sweep_subject, self.base, self.engine, self.options)) as executor:
                 cells.go(executor)
         finally:
+            unshare(self._maker)
             last = self.grid.size if cells.failure is None else cells.failure[0]
             self.rows = [row for number in sorted(answered) if number < last for row in answered[number]]
         if cells.failure is not None:
             self.failure = cells.failure[1]
+
+    def _planned(self, count: int) -> list[PlannedCell]:
+        """The next cells, not made yet."""
+        assert self._maker is not None, "cells are planned while the sweep goes on"
+        return [PlannedCell(point, self._maker) for point in islice(self._points, count)]
 
     def _taken(self, count: int) -> list[SweepCell]:
         """The next cells, up to the first that is bad input."""
@@ -157,14 +175,16 @@ class SweepRun:
                 self.failure = stop
         return made
 
-    def _cell(self, point: dict[str, str]) -> SweepCell:
+    def _cell(self, point: Mapping[str, str]) -> SweepCell:
         """One combination: the task is made with these values."""
-        task = self.tasks.task(self.fixed | point)
+        task = self.tasks.task({**self.fixed, **point})
         return SweepCell(point, task, tuple(self.questions(task)))
 
+    def _values(self, cell: SweepCell) -> dict[str, Fraction]:
+        return {name: cell.task.parameters[name] for name in cell.point}
+
     def _row(self, cell: SweepCell, result: Result) -> SweepRow:
-        values = {name: cell.task.parameters[name] for name in cell.point}
-        return SweepRow(values, result, cell.point)
+        return SweepRow(self._values(cell), result, cell.point)
 
     def _batch(self, cells: Sequence[SweepCell], work: CommonWork, journal: KnownCells) -> None:
         """Some cells: first what they have in common, then each by itself; its clock starts with its turn."""
@@ -201,6 +221,13 @@ class SweepRun:
 
 def _bad(point: Mapping[str, str], error: InputError) -> InputError:
     return InputError(f"in the cell {_where(point)}: {error}")
+
+
+def _numbers(point: Mapping[str, str]) -> dict[str, Fraction] | None:
+    """The values of a cell, if all of them are written as plain numbers."""
+    if not all(NUMBER.fullmatch(text) for text in point.values()):
+        return None
+    return {name: Fraction(text) for name, text in point.items()}
 
 
 def _where(point: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.memory_room import beyond, resident_gib
 from vernal.model.portable import STAYS
+from vernal.run.joint_questions import JointQuestions
 
 if TYPE_CHECKING:
     from vernal.run.journal import Entries
@@ -44,6 +45,7 @@ class Budget:
     share: float | None = None  # of a part of another budget: its seconds, which its end is called by
     whole: float | None = None  # of a part: the timeout of the budget that it is a part of in the end
     stops: list[str] = field(default_factory=list, compare=False, metadata=STAYS)  # times that ran out, parts included
+    together: JointQuestions = field(default_factory=JointQuestions, compare=False, metadata=STAYS)
     _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at
 
     @property
@@ -97,7 +99,9 @@ class Budget:
         if self.share is None:
             assert self.timeout is not None, "what is without a limit does not run out of time"
             return f"{rounded(self.timeout, 3)} s"
-        return "what was left" if self.share < NO_SECONDS else f"its share of {rounded(self.share, 2)} s"
+        return (
+            "0 s: no time was left" if self.share < NO_SECONDS else f"{rounded(self.share, 2)} s, its share of the time"
+        )
 
     def ran_out(self) -> str:
         """Account for a time that ran out, here or in what was asked with it; the reason to say."""

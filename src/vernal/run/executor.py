@@ -171,9 +171,8 @@ class _Crew:
             fresh = [job for job in jobs if job.known is None]
             if fresh:
                 self._begin(fresh)
-        for member in [member for member in self.members if member.is_idle]:  # nothing is left to do
-            self.members.remove(member)
-            member.kill()
+        if all(member.is_idle for member in self.members):  # nothing is left to do, and nothing comes back
+            self.disband()
 
     def _has_room(self) -> bool:
         return len(self.members) < self.size or any(member.is_idle for member in self.members)

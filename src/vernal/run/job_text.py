@@ -19,7 +19,10 @@ from vernal.run.worker import Job
 
 MAX_BYTES = 2**28  # of a text
 FIELDS = {"vernal_job", "version", "key", "sha256", "data"}
-DATA_OF = ("model.", "logic.", "engines.options:", "queries.cells:", "run.worker:Job", "run.budget:Budget")
+DATA_OF = (
+    *("model.", "logic.", "engines.options:", "queries.cells:", "run.worker:Job", "run.budget:Budget"),
+    *("queries.maps.map_jobs:MapOrder", "queries.maps.map_jobs:MapSheet", "queries.maps.axes:MapAxis"),
+)
 
 
 def version() -> str:

@@ -46,7 +46,7 @@ def connected(address: str, workers: int) -> Iterator[RayCluster]:
     try:
         import ray
     except ImportError:
-        raise MissingExtra("--on ray needs Ray", "ray") from None
+        raise MissingExtra("--on ray", "ray") from None
     main = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in SIGNALS} if main else {}
     try:

@@ -1,8 +1,9 @@
 """Workers: processes that answer sub-problems and send back outcomes as JSON.
 
-A forked worker inherits a few sub-problems, answers them and ends; a new process, which takes long to start, is sent
-its sub-problems, and more of them whenever it is done. A worker ignores Ctrl-C, which the parent handles by killing it,
-and does not outlive the parent, however that ends.
+A forked worker inherits a few sub-problems with all that is known of them, answers them and ends. A new process, which
+takes long to start, is sent its sub-problems, and more of them whenever it is done; so is a forked one where they are
+small and name what it has inherited (`inherited`). A worker ignores Ctrl-C, which the parent handles by killing it, and
+does not outlive the parent, however that ends.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -47,6 +49,9 @@ class Job(Portable):
     part: Any = None  # which of them it is
     options: Mapping[str, str] = field(default_factory=dict)
     known: Record | None = None  # the answer, where it was found before
+    light: bool = (
+        False  # whether it is better sent than inherited: it is small, and a worker learns from one to the next
+    )
 
     def work(self, budget: Budget) -> Worked:
         """Answer it here."""
@@ -60,6 +65,27 @@ class Worked:
 
     outcome: Record
     found: Any = None
+
+
+_SHARED: dict[int, Any] = {}  # what forked workers find under the number it has here
+_NUMBERS = count()
+
+
+def shared(thing: Any) -> int:
+    """The number by which workers that are forked later find something of this process, which cannot travel."""
+    number = next(_NUMBERS)
+    _SHARED[number] = thing
+    return number
+
+
+def unshare(number: int) -> None:
+    """It is not needed any more."""
+    del _SHARED[number]
+
+
+def inherited(number: int) -> Any:
+    """What was shared under a number, here or by the process that this one was forked from."""
+    return _SHARED[number]
 
 
 def named(answer: Callable[..., Any]) -> str:
@@ -111,7 +137,7 @@ class Worker:
 
     def __init__(self, jobs: Sequence[Job], budget: Budget, method: Method) -> None:
         context: Any = multiprocessing.get_context(method)
-        self.stays = method == "spawn"
+        self.stays = method == "spawn" or all(job.light for job in jobs)
         self.jobs = deque(jobs)  # not answered yet
         self.given = len(jobs)
         self.began = time.monotonic()

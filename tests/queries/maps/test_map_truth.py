@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from tests.map_judge import MapJudge, map_instance
+from tests.portion import seeds
 from vernal.queries.maps.cell_tree import CellKind
 from vernal.queries.maps.region_map import RegionMap
 
@@ -233,8 +235,126 @@ def test_the_ways_out(tmp_path: Path) -> None:
     found.plot(tmp_path / "map.png", colour="margin")
     found.plot(tmp_path / "map.svg", axes=["x"], at={"y": "worst"})
     found.plot(tmp_path / "map.svg", axes=["x"], at={"y": 0.5})
+    with pytest.raises(vn.InputError, match="not counted"):
+        found.plot(tmp_path / "map.svg", colour="steps")
     for drawing in ({"colour": "hue"}, {"axes": ["z"]}, {"axes": ["x"], "at": {"y": 3}}, {"at": {"y": 0}}):
         with pytest.raises(vn.InputError):
             found.plot(tmp_path / "map.svg", **drawing)
     found.page(tmp_path / "map.html")
     assert "http" not in (tmp_path / "map.html").read_text()
+
+
+MANY_PATHS = """
+vernal = 1
+[state]
+x = "real"
+[init]
+x = "[0, 20]"
+[environment.next]
+x = "x + 0.02 * (between(9, 11) - x) - choose(0, 0.1) + if(x < 10, 0.6, 0)"
+[properties]
+high = "G[9,10] (x >= 8)"
+"""
+
+
+def test_paths_that_double_at_every_step_are_bounded(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, MANY_PATHS), property="high", until="open < 40%", cells=16)
+    assert sum(found.shares.values()) == 1
+    assert found.shares[CellKind.SAFE] >= Fraction(1, 2)
+
+
+def test_what_is_open_says_why(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, HALVING), property="low", cells=3, until="open < 0%")
+    agree(found, lambda x, y: x + y <= 1, 50)
+    for cell in found.cells:
+        assert (cell.reason is not None) == (cell.kind is CellKind.OPEN)
+        assert cell.kind is not CellKind.UNSAFE or cell.trace is not None
+
+
+CURVED = HALVING.replace("x + y / 2", "x + y^2 / 2")
+
+
+@pytest.mark.parametrize("text", [HALVING, CURVED], ids=["explored", "bounded"])
+def test_steps_are_counted_where_a_claim_is_not_kept(tmp_path: Path, text: str) -> None:
+    found = vn.map(written(tmp_path, text), property="low", cells=60, until="open < 0%", steps=True)
+    rng, counted = np.random.default_rng(4), set()
+    for cell in found.cells:
+        assert cell.steps is not None
+        counted.add(cell.steps)
+        for _ in range(5):
+            x, y = (float(low) + float(high - low) * rng.random() for low, high in cell.ends.values())
+            added = y / 2 if text is HALVING else y**2 / 2
+            assert all(x + k * added <= 1 for k in range(cell.steps + 1)), (cell, x, y)
+    assert counted == {-1, 0, 1, 2} or counted == {0, 1, 2}
+    found.plot(tmp_path / "steps.svg", colour="steps")
+    assert "up to step 1" in (tmp_path / "steps.svg").read_text()
+    found.save(tmp_path / "steps.map.json")
+    again = vn.map(written(tmp_path, text), property="low", cells=60, output=tmp_path / "steps.map.json")
+    assert again.tree.steps
+
+
+def test_steps_are_those_of_a_claim_of_every_step(tmp_path: Path) -> None:
+    with pytest.raises(vn.InputError, match="steps are counted of a claim G"):
+        vn.map(written(tmp_path, HALVING), "F[0,2] (x <= limit)", cells=4, steps=True)
+
+
+CONSTRAINED = """
+vernal = 1
+[state]
+x = "real"
+y = "real"
+z = "real"
+[init]
+x = "[0, 4]"
+y = "[0, 1]"
+z = 0
+where = ["x + y <= 2"]
+[environment.next]
+z = "x"
+[properties]
+low = "G[0,1] (z <= -1)"
+known = "y <= y"
+"""
+
+
+def test_a_point_without_a_start_is_not_unsafe(tmp_path: Path) -> None:
+    """Every path fails, but beyond x = 2 there is none."""
+    found = vn.map(written(tmp_path, CONSTRAINED), property="low", over={"x": (0, 4)}, cells=64)
+    for cell in found.cells:
+        low, high = cell.ends["x"]
+        assert cell.kind is not CellKind.WHOLLY_UNSAFE or high <= 2
+        assert cell.kind is not CellKind.NO_START or low > 2
+        assert cell.kind is not CellKind.UNSAFE or low <= 2
+    assert found.shares[CellKind.WHOLLY_UNSAFE] > Fraction(45, 100)
+    assert found.shares[CellKind.NO_START] > Fraction(45, 100)
+
+
+def test_a_claim_without_numbers_is_safe_where_there_are_starts(tmp_path: Path) -> None:
+    task = written(tmp_path, CONSTRAINED)
+    found = vn.map(task, property="known", over={"x": (0, 1)}, cells=4)
+    assert found.shares[CellKind.SAFE] == 1
+    result = vn.check(task, "y <= y", engine="split")
+    assert result.verdict is vn.HOLDS
+    assert not any("no initial state" in note for note in result.notes)
+
+
+def test_a_region_without_any_start(tmp_path: Path) -> None:
+    found = vn.map(written(tmp_path, CONSTRAINED), property="low", over={"x": (3, 4)}, cells=4)
+    assert found.shares[CellKind.NO_START] == 1
+
+
+def test_a_system_is_mapped() -> None:
+    """Where it starts the map says; a model has no parameters."""
+    system = vn.System(state={"x": vn.real()}, init={"x": 0}, step=lambda s: {"x": s.x / 2})
+    found = vn.map(system, "G[0,2] (x <= 1)", over={"x": (0, 2)}, cells=16)
+    assert found.contains({"x": 0.5}) is CellKind.SAFE
+    with pytest.raises(vn.InputError, match="no parameter k"):
+        vn.map(system, "G[0,2] (x <= 1)", over={"x": (0, 2), "k": [1, 2]})
+
+
+def test_random_maps_are_true() -> None:
+    """`python -m benchmarks.never_wrong_maps` asks many more."""
+    for seed in (3, 13, 34, *seeds(12, 3)):
+        question = map_instance(seed)
+        if question is not None:
+            assert list(MapJudge(question).problems(question.answer(20))) == [], str(question)

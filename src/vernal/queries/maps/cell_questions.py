@@ -1,62 +1,51 @@
 """What is asked of the cells of a map: many in one batch where the claim has a last step, else one by one.
 
 Runs from the cells of a batch, in floats, propose paths that fail (`cell_runs`). Where none does, the claim may hold:
-the cells are explored together (`cell_sifting`), or bounded and explored as engines do it for many questions
-(`engines.question_batches`). Where one does, all of the cell may fail: with every draw decided in one way the system
-has fewer paths (UNDER), and if all of these fail from every state of the cell, some path fails from each of them.
+the cells are explored together, or bounded as engines do it for many questions (`cell_proofs`). Where one does, all of
+the cell may fail: with every draw decided in one way the system has fewer paths (UNDER), and if all of these fail from
+every state of the cell, some path fails from each of them.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 
 from vernal.engines.check import NO_OPTIONS, Options, asked_of
-from vernal.engines.placement import device_for
-from vernal.engines.question_batches import METHODS, known_together
+from vernal.engines.question_batches import METHODS
 from vernal.engines.registry import engine_for
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.belief import believed, confirmed
-from vernal.evidence.knowledge import Proof
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import HOLDS, VIOLATED, Result
-from vernal.evidence.trace import Trace
-from vernal.interpret.numbers.device import using
+from vernal.evidence.trace import Enclosure, Trace, TraceValue
 from vernal.logic.formula import Not
 from vernal.logic.question import Question
 from vernal.logic.times import Time
-from vernal.model.initial import Init, start_between
+from vernal.model import build
+from vernal.model.initial import Init, OneOf, start_between
 from vernal.model.lazy import cached_property
 from vernal.model.system import System
 from vernal.queries.maps.axes import MapAxis
+from vernal.queries.maps.cell_answers import CellAnswer
+from vernal.queries.maps.cell_proofs import CellProofs
 from vernal.queries.maps.cell_runs import CellRuns, simulated
 from vernal.queries.maps.cell_sifting import CellSifting
+from vernal.queries.maps.cell_steps import kept_steps
 from vernal.queries.maps.cell_tree import CellBox, CellKind
-from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 from vernal.sets.region_vacuity import has_no_start
 
-SECONDS_PER_CELL = 0.1  # of common work, at most
-FIRST_SECONDS = 2.0  # besides, for what is compiled once
 MAX_BATCH = 512  # cells that are asked together, at most
 MAX_SIFTED = 4096  # the same in one exploration
-
-
-@dataclass(frozen=True)
-class CellAnswer:
-    """What was found of a cell; an open one may have a run that seems to fail."""
-
-    kind: CellKind = CellKind.OPEN
-    margin: float | None = None
-    trace: Trace | None = None
-    reason: str = ""
-    suspect: int | None = None  # the row of such a run
 
 
 @dataclass
@@ -98,36 +87,22 @@ class CellQuestions:
         """Thousands of cells in one exploration, where they are boxes of a piecewise linear loop."""
         return CellSifting(self.of(tuple(axis.ends for axis in self.axes)), self.axes)
 
+    @cached_property
+    def proofs(self) -> CellProofs:
+        """Ways to prove many cells at once."""
+        return CellProofs(self.of, self.sifting, self.engine)
+
     def together(self, boxes: Sequence[CellBox], budget: Budget) -> list[CellAnswer]:
         """What one look at many cells shows: first runs, then what is proven of those where none fails."""
         answers = [CellAnswer() for _ in boxes]
         with suppress(Stopped):
             self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check)
             suspects = {} if self.runs is None else self.runs.worst
-            for place, row in suspects.items():
-                answers[place] = CellAnswer(suspect=row)
             for place in self._wholly_unsafe(boxes, list(suspects), budget):
-                answers[place] = CellAnswer(CellKind.WHOLLY_UNSAFE)
+                answers[place] = CellAnswer(self._kind_of_failing(boxes[place], self._start(place), budget))
             rest = [place for place in range(len(boxes)) if place not in suspects]
-            for place, answer in zip(rest, self._proven([boxes[place] for place in rest], budget), strict=True):
+            for place, answer in zip(rest, self.proofs.proven([boxes[place] for place in rest], budget), strict=True):
                 answers[place] = answer
-        return answers
-
-    def _proven(self, boxes: Sequence[CellBox], budget: Budget) -> list[CellAnswer]:
-        """Which cells keep the claim, by one exploration or by what engines do for many questions at once."""
-        answers = [CellAnswer() for _ in boxes]
-        limit = min(budget.left, FIRST_SECONDS + SECONDS_PER_CELL * len(boxes))
-        limits = replace(budget, timeout=limit, started=time.monotonic()).apart()
-        with suppress(Stopped, MemoryError), using(device_for(budget.device, self.sifting.question)):
-            if self.sifting.applies:
-                kept, margins = self.sifting.kept(boxes, budget.apart())  # work with a bound of its own
-                for place in np.flatnonzero(kept).tolist():
-                    answers[place] = CellAnswer(CellKind.SAFE, max(float(margins[place]), 0.0))
-                return answers
-            questions = [self.of(box) for box in boxes]
-            found = in_time(lambda: known_together(questions, limits, self.engine), limits)
-            for place, decided in found.items():
-                answers[place] = _proof_answer(questions[place], decided.known, budget)
         return answers
 
     def _wholly_unsafe(self, boxes: Sequence[CellBox], suspects: Sequence[int], budget: Budget) -> list[int]:
@@ -145,6 +120,30 @@ class CellQuestions:
                 questions = [self.of(boxes[cell]) for cell in asked]
                 shown += [asked[number] for number in self._all_fail(ways[way].system, questions, budget)]
         return shown
+
+    def _kind_of_failing(self, box: CellBox, start: Mapping[str, Fraction], budget: Budget) -> CellKind:
+        """What a cell is from all of whose starts a path fails: some of its points may have no start, or all."""
+        if self.starts_everywhere(box, start, budget):
+            return CellKind.WHOLLY_UNSAFE
+        return CellKind.NO_START if has_no_start(self.of(box).model, budget) else CellKind.OPEN
+
+    def starts_everywhere(self, box: CellBox, start: Mapping[str, Fraction], budget: Budget) -> bool:
+        """Whether some start agrees with each point of a cell: one in which all that is not mapped is as given."""
+        model = self.question.model
+        if not model.init.where:
+            return True
+        if not start.keys() >= model.init.starts.keys():
+            return False
+        mapped = {axis.name: start_between(*ends) for axis, ends in zip(self.axes, box, strict=True)}
+        others = {name: OneOf((own.nearest(start[name]),)) for name, own in model.init.starts.items()}
+        starts = {**others, **mapped}
+        broken = (Init(starts, (build.negate(condition),)) for condition in model.init.where)
+        return all(has_no_start(model.starting(init), budget) for init in broken)
+
+    def _start(self, cell: int) -> dict[str, Fraction]:
+        """Where a run from the middle of a cell of the last batch starts."""
+        assert self.runs is not None
+        return {name: Fraction(value) for name, value in self.runs.start(cell, 0).items() if math.isfinite(value)}
 
     def runs_alike(self, cell: int, way: int) -> bool:
         """Whether the run from the middle of a cell with all draws decided in one way seems to fail."""
@@ -170,19 +169,27 @@ class CellQuestions:
         """A run of the last batch as an exact path from the cell that fails, if it is one."""
         return None if self.runs is None else self.runs.trace(self.of(box), row, budget.check)
 
-    def shown(self, boxes: Sequence[CellBox], budget: Budget, until: float) -> Iterator[Trace | None]:
-        """A path that fails from each cell, as far as a run in floats finds one, until some time."""
+    def shown(
+        self, boxes: Sequence[CellBox], budget: Budget, until: float, most: int = sys.maxsize
+    ) -> Iterator[Trace | None]:
+        """A path that fails from each cell, as far as a run in floats finds one: until some time, and so many."""
         self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check) if boxes else None
         worst = {} if self.runs is None else self.runs.worst
         for number, box in enumerate(boxes):
-            if time.monotonic() > until:
+            if time.monotonic() > until or most <= 0:
                 return
-            yield self.replayed(box, worst[number], budget) if number in worst else None
+            trace = self.replayed(box, worst[number], budget) if number in worst else None
+            most -= 0 if trace is None else 1
+            yield trace
+
+    def steps(self, boxes: Sequence[CellBox], budget: Budget) -> list[int]:
+        """For how many steps the claim is proven of each cell."""
+        return kept_steps(self.sifting, boxes, [self.of(box) for box in boxes], budget)
 
     # One cell ---------------------------------------------------------------------------------------------------------
 
-    def alone(self, box: CellBox, budget: Budget) -> CellAnswer:
-        """What the engine says of one cell; where it is refuted, whether all of it is."""
+    def alone(self, box: CellBox, budget: Budget, *, whole: bool = True) -> CellAnswer:
+        """What the engine says of one cell; where it is refuted, and if that is wanted, whether all of it is."""
         question = self.of(box)
         result = self._asked(question, budget)
         if result.verdict is HOLDS:
@@ -190,8 +197,10 @@ class CellQuestions:
             return CellAnswer(CellKind.NO_START if empty else CellKind.SAFE, result.margin)
         if result.verdict is not VIOLATED:
             return CellAnswer(reason=result.reason or "")
-        if self._fails_everywhere(question, budget):
-            return CellAnswer(CellKind.WHOLLY_UNSAFE, trace=result.trace)
+        if whole and self._fails_everywhere(question, budget):
+            first = {} if result.trace is None else _scalars(result.trace.steps[0].state)
+            if self.starts_everywhere(box, first, budget):
+                return CellAnswer(CellKind.WHOLLY_UNSAFE, trace=result.trace)
         return CellAnswer(CellKind.UNSAFE, trace=result.trace)
 
     def _asked(self, question: Question, budget: Budget) -> Result:
@@ -213,11 +222,7 @@ class CellQuestions:
         return isinstance(reach, UntilTime) and reach.inside is not None and reach.inside >= question.claim.last_time
 
 
-def _proof_answer(question: Question, known: object, budget: Budget) -> CellAnswer:
-    checked = confirmed(question, believed(question.claim, known), budget.check)  # type: ignore[arg-type]
-    if not isinstance(checked, Proof):
-        return CellAnswer()
-    if checked.empty:
-        return CellAnswer(CellKind.NO_START)
-    margin = checked.margin
-    return CellAnswer(CellKind.SAFE, None if margin is None else max(margin, 0.0))
+def _scalars(state: Mapping[str, TraceValue]) -> dict[str, Fraction]:
+    """The numbers of a state, the middle of those that are enclosed."""
+    single = {name: value for name, value in state.items() if not isinstance(value, tuple)}
+    return {name: value.middle if isinstance(value, Enclosure) else value for name, value in single.items()}

@@ -23,11 +23,13 @@ from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_tree import CellBox
 from vernal.simulate.lift import violation
 from vernal.simulate.runs import Plan, Runs, StepSimulator, random_plan
+from vernal.simulate.starts import NoInitialState
 from vernal.simulate.targets import Target
 
 MAX_WAYS = 3  # in which all draws are decided alike
 SCATTERED_RUNS = 4  # of a cell, besides
 MAX_SIMULATED_STEPS = 2000
+MAX_WHOLE_STEPS = 16  # of a run that is replayed at once; of longer ones the first few, since numbers grow
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,25 @@ class CellRuns:
     def trace(self, question: Question, row: int, check: Tick) -> Trace | None:
         """A run as an exact path from the cell that fails, if it is one."""
         runs, goal = replace(self.runs, system=question.model), self.question.claim.path
-        found = violation(runs, row, goal, check, short=True) or violation(runs, row, goal, check)
+        last = int(runs.lengths[row]) - 1
+        steps = last if last <= MAX_WHOLE_STEPS else None
+        found = violation(runs, row, goal, check, short=True, steps=steps)
+        found = found or violation(runs, row, goal, check, steps=steps)
         return found if found is not None and is_refuted(question, found) else None
 
 
 def simulated(
     question: Question, axes: Sequence[MapAxis], boxes: Sequence[CellBox], rng: np.random.Generator, check: Tick
 ) -> CellRuns | None:
-    """A few runs from each cell; None for claims that no prefix of a run refutes."""
+    """A few runs from each cell; None for claims that no prefix of a run refutes, and where no start is found."""
     path = question.claim.path
     steps = horizon(refutable(path))
     if not boxes or steps is None or steps > MAX_SIMULATED_STEPS or question.claim.mentions_some:
         return None
-    plan = _plan(question, axes, boxes, steps, rng, check)
+    try:
+        plan = _plan(question, axes, boxes, steps, rng, check)
+    except NoInitialState:  # constraints that contradict each other, or that no random point satisfies
+        return None
     with np.errstate(all="ignore"):
         runs = StepSimulator(question.model, steps).run(plan, check)
         margins = Target(question.model, path, refutable(path)).margins(runs)

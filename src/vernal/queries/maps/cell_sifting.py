@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.paths.many_starts import sift
+from vernal.engines.paths.many_starts import Sieve, sift
 from vernal.errors import UnsupportedFormula
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Formula, Not
@@ -91,7 +91,20 @@ class CellSifting:
     def kept(self, boxes: Sequence[CellBox], budget: Budget) -> tuple[Mask, Floats]:
         """The cells from which every path keeps the claim, and by how much at least."""
         assert self.question.claim.linear is not None
-        return self._sifted(self.question, self.question.claim.linear, self._boxes(boxes), budget, measured=True)
+        found = self._sifted(self.question, self.question.claim.linear, self._boxes(boxes), budget, measured=True)
+        if found is None:
+            return np.zeros(len(boxes), bool), np.full(len(boxes), -np.inf)
+        return ~found.open, found.space.round.margin_of_each()
+
+    def steps(self, boxes: Sequence[CellBox], budget: Budget) -> list[int]:
+        """The last position up to which no path from a cell can be suspected; -1 where even the first can."""
+        claim = self.question.claim
+        assert claim.linear is not None
+        assert claim.horizon is not None
+        found = self._sifted(self.question, claim.linear, self._boxes(boxes), budget, measured=False)
+        if found is None:
+            return [-1] * len(boxes)
+        return [int(steps) for steps in np.where(found.open, found.kept_until, claim.horizon)]
 
     def failing(self, way: int, boxes: Sequence[CellBox], budget: Budget, starts: Sequence[CellStart] = ()) -> Mask:
         """The cells from all of whose points a path fails on which all draws are decided in one way.
@@ -101,18 +114,18 @@ class CellSifting:
         question = self.ways[way]
         assert question.claim.linear is not None
         negated = nnf(Not(question.claim.linear), total=question.is_total)
-        return self._sifted(question, negated, self._boxes(boxes, starts), budget, measured=False)[0]
+        found = self._sifted(question, negated, self._boxes(boxes, starts), budget, measured=False)
+        return np.zeros(len(boxes), bool) if found is None else ~found.open
 
     def _sifted(
         self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget, *, measured: bool
-    ) -> tuple[Mask, Floats]:
-        none = np.zeros(len(boxes), bool), np.full(len(boxes), -np.inf)
-        if not boxes:
-            return none
+    ) -> Sieve | None:
+        """The exploration of all boxes; None where there are none, or they cannot be explored."""
         reach = self.question.claim.horizon
         assert reach is not None
+        if not boxes:
+            return None
         try:
-            found = sift(question, path, boxes, reach, budget, foresee=True, measured=measured)
+            return sift(question, path, boxes, reach, budget, foresee=True, measured=measured)
         except (NotExplorable, UnsupportedFormula):
-            return none
-        return ~found.open, found.space.round.margin_of_each()
+            return None

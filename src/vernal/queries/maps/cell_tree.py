@@ -29,6 +29,9 @@ class CellKind(StrEnum):
     NO_START = "no start"  # the constraints on initial states exclude all of it
     OUTSIDE = "outside"  # of no cell: the point is not on the map
 
+    def __repr__(self) -> str:  # shares are printed by people
+        return repr(self.value)
+
 
 KINDS: tuple[CellKind, ...] = tuple(kind for kind in CellKind if kind is not CellKind.OUTSIDE)
 NUMBER: dict[CellKind, int] = {kind: place for place, kind in enumerate(KINDS)}
@@ -42,6 +45,7 @@ class MapTree:
         self.axes, self.sheets = tuple(axes), sheets
         self.axis, self.child = array("b"), array("q")
         self.kind, self.margin = array("b"), array("d")
+        self.steps: dict[int, int] = {}  # of leaves that are not safe: for how many the claim is proven, if asked for
         self.cut_at: list[Fraction | float] = []  # floats where they are exact: they compare faster
         self.leaves = sheets
         self.evidence: dict[int, object] = {}  # of unsafe leaves: a Trace, or the record of one
@@ -135,20 +139,22 @@ class MapTree:
     # As plain data ----------------------------------------------------------------------------------------------------
 
     def record(self) -> dict[str, object]:
-        """The tree as plain data: axes of cuts and kinds of leaves, parents first, and the margins of safe leaves."""
+        """The tree as plain data: axes of cuts and kinds of leaves, parents first; margins, and steps if counted."""
         nodes: list[object] = []
         margins: list[float | None] = []
+        steps: list[int | None] = []
         for _, node, _ in self.walk():
             cut = self.axis[node] != UNCUT
             nodes.append(self.axis[node] if cut else self.kind_of(node).value)
             if not cut:
                 margins.append(None if math.isnan(self.margin[node]) else self.margin[node])
-        return {"nodes": nodes, "margins": margins}
+                steps.append(self.steps.get(node))
+        return {"nodes": nodes, "margins": margins} | ({"steps": steps} if self.steps else {})
 
     def restore(self, record: Mapping[str, object]) -> list[int]:
         """Make a new tree what a record says; the leaves, in its order."""
-        nodes, margins = record["nodes"], record["margins"]
-        if not isinstance(nodes, list) or not isinstance(margins, list):
+        nodes, margins, steps = record["nodes"], record["margins"], record.get("steps", [])
+        if not isinstance(nodes, list) or not isinstance(margins, list) or not isinstance(steps, list):
             raise FormatError("the tree of a map is a list of nodes")
         leaves: list[int] = []
         waiting: list[tuple[int, CellBox]] = [(sheet, self.whole) for sheet in reversed(range(self.sheets))]
@@ -169,4 +175,5 @@ class MapTree:
             leaves.append(node)
         if waiting or len(leaves) != len(margins):
             raise FormatError("the tree of this map ends too early")
+        self.steps.update((leaf, many) for leaf, many in zip(leaves, steps, strict=False) if isinstance(many, int))
         return leaves

@@ -1,7 +1,7 @@
 """The run of a map: the largest undecided cells first, asked in batches, and cut where nothing is decided.
 
 A cell in which a run fails, but not all of it, is cut like an open one, until the rule is met or there are as many
-cells as asked for. Then what is left is asked once, and runs that fail are replayed exactly.
+cells as asked for. Then what is left is asked once, the largest cells by themselves, and runs that fail are replayed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from vernal.errors import InputError, Stopped
-from vernal.queries.maps.cell_questions import CellAnswer, CellQuestions
+from vernal.queries.maps.cell_answers import CellAnswer
+from vernal.queries.maps.cell_questions import CellQuestions
 from vernal.queries.maps.cell_tree import UNCUT, CellBox, CellKind, MapTree
 from vernal.run.budget import Budget
 
@@ -24,6 +26,9 @@ MAX_ELONGATION = 8  # times longer than another, in parts of its axis, a cell ma
 MAX_SHOWN = 400  # cells of a sheet that fail as a whole, for which a path is made
 SHOWING_SECONDS = 10.0  # for that, at most
 CELL_SECONDS = 2.0  # for a cell that is asked by itself
+LAST_SECONDS, LAST_SHARE = 5.0, 0.25  # at the end for all of those: at least, and of the time so far
+REPLAY_SHARE = 0.15  # of the time so far, for paths from cells that are cut no further
+MAX_TRACES = 10_000  # of a map: each takes some kilobytes
 RULE = re.compile(r"\s*open\s*<\s*([0-9.]+)\s*%\s*")
 DECIDED = (CellKind.SAFE, CellKind.WHOLLY_UNSAFE, CellKind.NO_START)
 
@@ -42,6 +47,15 @@ def parse_rule(text: str) -> Fraction:
     return share
 
 
+class WaitingCell(NamedTuple):
+    """A leaf that nobody is asked about, the largest first."""
+
+    size: float  # negative, since the least comes first
+    node: int
+    sheet: int
+    box: CellBox
+
+
 @dataclass
 class MapRun:
     """A tree under way, and who is asked about its sheets."""
@@ -52,10 +66,13 @@ class MapRun:
     until: Fraction = Fraction(1, 100)
     most: int = 4096
     cell_seconds: float = CELL_SECONDS
+    counts_steps: bool = False  # whether steps are counted of what is not safe in the end
     tell: Callable[[Event], None] = lambda event: None
     asked: int = 0
     stopped: str | None = None
-    waiting: list[tuple[float, int, int, CellBox]] = field(default_factory=list)  # largest first: sheet, node, box
+    waiting: list[WaitingCell] = field(default_factory=list)  # a heap
+    kept: list[WaitingCell] = field(default_factory=list)  # cells that were asked, stay open and are cut no further
+    elsewhere: Callable[[], None] | None = None  # asks cells in other processes
     left: Fraction = Fraction(0)  # the share of what is neither safe nor wholly unsafe
 
     def __post_init__(self) -> None:
@@ -66,7 +83,7 @@ class MapRun:
                 self.left += self.tree.share(box)
 
     def _wait(self, sheet: int, node: int, box: CellBox) -> None:
-        heapq.heappush(self.waiting, (-float(self.tree.share(box)), node, sheet, box))
+        heapq.heappush(self.waiting, WaitingCell(-float(self.tree.share(box)), node, sheet, box))
 
     @property
     def is_met(self) -> bool:
@@ -76,13 +93,64 @@ class MapRun:
         """Until the rule is met, nothing is left to ask, or a limit is reached: what is known by then stays."""
         try:
             self._cut_first()
+            if self.elsewhere is not None:
+                self.elsewhere()
             while self.waiting and not self.is_met:
                 self.budget.check()
-                self._batch(self._taken())
-                self._say()
+                cells = self.taken()
+                self.answered(cells, self._asked(cells))
+            self._refute()
+            if self.elsewhere is None:
+                self._look_again()
             self._show()
+            if self.counts_steps:
+                self._count_steps()
         except Stopped as stop:
             self.stopped = stop.reason
+
+    def _look_again(self) -> None:
+        """Cells that batches leave open and that are cut no further are asked by themselves, the largest first."""
+        until = time.monotonic() + max(LAST_SECONDS, LAST_SHARE * (time.monotonic() - self.began))
+        left = [cell for cell in [*self.waiting, *self.kept] if self.questions[cell.sheet].in_batches]
+        for _, node, sheet, box in sorted(left):
+            if self.is_met or time.monotonic() > until:
+                return
+            if self.tree.kind_of(node) is not CellKind.OPEN:
+                continue
+            answer = self._alone(self.questions[sheet], box, whole=False)
+            self.asked += 1
+            if answer.kind in DECIDED:
+                self._settle(node, box, answer)
+            else:
+                self.leave(node, answer)
+
+    def _refute(self) -> None:
+        """Where a run from an open cell that is cut no further fails, it is unsafe; so many are computed exactly."""
+        cells: dict[int, list[WaitingCell]] = {}
+        for cell in [*self.waiting, *self.kept]:
+            if self.tree.kind_of(cell.node) is CellKind.OPEN and self.questions[cell.sheet].in_batches:
+                cells.setdefault(cell.sheet, []).append(cell)
+        until = time.monotonic() + max(SHOWING_SECONDS, REPLAY_SHARE * (time.monotonic() - self.began))
+        for sheet, own in cells.items():
+            own.sort()
+            room = max(0, MAX_TRACES - len(self.tree.evidence))
+            found = self.questions[sheet].shown([cell.box for cell in own], self.budget, until, room)
+            for cell, trace in zip(own, found, strict=False):
+                if trace is not None:
+                    self.leave(cell.node, CellAnswer(trace=trace))
+
+    def _count_steps(self) -> None:
+        """For how many steps the claim is proven of all cells that are not safe."""
+        wanted: dict[int, list[tuple[int, CellBox]]] = {}
+        for sheet, node, box in self.tree.cells():
+            if self.tree.kind_of(node) not in (CellKind.SAFE, CellKind.NO_START):
+                wanted.setdefault(sheet, []).append((node, box))
+        for sheet, cells in wanted.items():
+            for start in range(0, len(cells), most := self.questions[sheet].batch):
+                part = cells[start : start + most]
+                self.budget.check()
+                found = self.questions[sheet].steps([box for _, box in part], self.budget)
+                self.tree.steps.update(zip((node for node, _ in part), found, strict=True))
 
     def _show(self) -> None:
         """A path for some cells that were shown to fail as a whole: the largest, evenly over the map."""
@@ -114,6 +182,7 @@ class MapRun:
         if pop:
             heapq.heappop(self.waiting)
         self.tree.reasons.pop(node, None)
+        self.tree.steps.pop(node, None)
         evidence = self.tree.evidence.pop(node, None)
         self.tree.set(node, CellKind.OPEN)
         for number, part in self.tree.cut(node, box, axis):
@@ -140,45 +209,50 @@ class MapRun:
         ]
         return -max(parts)[1] if parts else None
 
-    def _taken(self) -> list[tuple[int, int, CellBox]]:
+    def taken(self, most: int | None = None) -> list[WaitingCell]:
         """The next cells: the largest, all of one sheet."""
-        sheet = self.waiting[0][2]
-        most = self.questions[sheet].batch
-        taken: list[tuple[int, int, CellBox]] = []
-        while self.waiting and len(taken) < most and self.waiting[0][2] == sheet:
-            _, node, _, box = heapq.heappop(self.waiting)
-            taken.append((sheet, node, box))
+        sheet = self.waiting[0].sheet
+        most = self.questions[sheet].batch if most is None else min(most, self.questions[sheet].batch)
+        taken: list[WaitingCell] = []
+        while self.waiting and len(taken) < most and self.waiting[0].sheet == sheet:
+            taken.append(heapq.heappop(self.waiting))
         return taken
 
-    def _batch(self, cells: Sequence[tuple[int, int, CellBox]]) -> None:
-        questions = self.questions[cells[0][0]]
-        boxes = [box for _, _, box in cells]
-        answers = questions.together(boxes, self.budget) if questions.in_batches else [self._alone(questions, boxes[0])]
+    def _asked(self, cells: Sequence[WaitingCell]) -> list[CellAnswer]:
+        questions, boxes = self.questions[cells[0].sheet], [cell.box for cell in cells]
+        return questions.together(boxes, self.budget) if questions.in_batches else [self._alone(questions, boxes[0])]
+
+    def answered(self, cells: Sequence[WaitingCell], answers: Sequence[CellAnswer]) -> None:
+        """Take what was found of some cells: it is settled, or they are cut."""
         self.asked += len(cells)
-        for (sheet, node, box), answer in zip(cells, answers, strict=True):
-            self._take(questions, sheet, node, box, answer)
+        for cell, answer in zip(cells, answers, strict=True):
+            self._take(cell, answer)
+        self._say()
 
-    def _alone(self, questions: CellQuestions, box: CellBox) -> CellAnswer:
+    def _alone(self, questions: CellQuestions, box: CellBox, *, whole: bool = True) -> CellAnswer:
         seconds = min(self.cell_seconds, self.budget.left)
-        return questions.alone(box, replace(self.budget, timeout=seconds, started=time.monotonic()).apart())
+        budget = replace(self.budget, timeout=seconds, started=time.monotonic()).apart()
+        return questions.alone(box, budget, whole=whole)
 
-    def _take(self, questions: CellQuestions, sheet: int, node: int, box: CellBox, answer: CellAnswer) -> None:
+    def _take(self, cell: WaitingCell, answer: CellAnswer) -> None:
+        _, node, sheet, box = cell
         if answer.kind in DECIDED:
             self._settle(node, box, answer)
             return
         if answer.kind is CellKind.UNSAFE and answer.trace is not None:
-            self.tree.set(node, CellKind.UNSAFE)
-            self.tree.evidence[node] = answer.trace
+            self.leave(node, answer)
         if self._cut(sheet, node, box):
             return
-        if questions.in_batches and self._cut_axis(box) is None:  # a single point, or as good as one
-            answer = self._alone(questions, box)
+        if self.questions[sheet].in_batches and self._cut_axis(box) is None:  # a single point, or as good as one
+            answer = self._alone(self.questions[sheet], box)
             if answer.kind in DECIDED:
                 self._settle(node, box, answer)
                 return
-        if answer.suspect is not None:
-            trace = questions.replayed(box, answer.suspect, self.budget)
-            answer = answer if trace is None else CellAnswer(CellKind.UNSAFE, trace=trace)
+        self.leave(node, answer)
+        self.kept.append(cell)
+
+    def leave(self, node: int, answer: CellAnswer) -> None:
+        """A cell that is neither safe nor wholly unsafe, with a path from it that fails, or why there is none."""
         if answer.trace is not None:
             self.tree.set(node, CellKind.UNSAFE)
             self.tree.evidence[node] = answer.trace

@@ -23,6 +23,7 @@ from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_tree import CellKind, MapTree
 
 Coordinate = float | int | Fraction
+NOT_ASKED = "bounds and runs of many cells at once decide nothing here; more --cells or more time cut it further"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class MapCell:
     share: Fraction
     trace: Trace | None = field(default=None, repr=False)  # of an unsafe cell: a path from it that fails
     reason: str | None = None
+    steps: int | None = None  # the largest k for which G[a,k] p is proven, where steps were counted
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class RegionMap:
     sheets: tuple[Mapping[str, Fraction], ...] = ({},)  # the values of listed parameters, one entry for each tree
     seconds: float = 0.0
     stopped: str | None = None  # the limit that ended it, if one did
+    freed: tuple[str, ...] = ()  # the axes that are parameters of the task
 
     @property
     def axes(self) -> tuple[MapAxis, ...]:
@@ -71,8 +74,17 @@ class RegionMap:
                 None if math.isnan(margin) else margin,
                 self.tree.share(box),
                 found if isinstance(found, Trace) else None,
-                self.tree.reasons.get(node),
+                self.reason(node),
+                self.steps(node),
             )
+
+    def reason(self, node: int) -> str | None:
+        """Why a leaf is open; None of one that is not."""
+        return self.tree.reasons.get(node, NOT_ASKED) if self.tree.kind_of(node) is CellKind.OPEN else None
+
+    def steps(self, node: int) -> int | None:
+        """For how many steps the claim is proven of a leaf: for all of them where it is safe; None if not counted."""
+        return self.question.claim.horizon if self.tree.kind_of(node) is CellKind.SAFE else self.tree.steps.get(node)
 
     def __len__(self) -> int:
         return self.tree.leaves
@@ -128,6 +140,7 @@ class RegionMap:
             "kind": np.array([self.tree.kind_of(node).value for _, node, _ in rows]),
             "margin": np.array([self.tree.margin[node] for _, node, _ in rows]),
             "sheet": np.array([sheet for sheet, _, _ in rows]),
+            **({"steps": np.array([self.steps(node) for _, node, _ in rows], float)} if self.tree.steps else {}),
         }
 
     def boxes(self, kind: str | CellKind = CellKind.SAFE) -> list[dict[str, Ends]]:
@@ -148,6 +161,10 @@ class RegionMap:
     ) -> Any:
         """Draw two of the axes; the others are at a value, in the middle if none is named, or at their `"worst"`."""
         return hook("plot_map")(self, file, axes, at, colour)
+
+    def certify(self, file: str | Path, timeout: float | None = None) -> None:
+        """Write a certificate of the safe cells, for `vernal-check`."""
+        hook("certify_map")(self, file, timeout)
 
     def page(self, file: str | Path) -> None:
         """Write one HTML page to zoom, hover and click; it needs no network."""
