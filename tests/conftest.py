@@ -5,14 +5,16 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.portion import some
+from tests.portion import some, strides
 from vernal.engines import base
 
 # The same examples on every run and every machine; a slow machine is not a failure.
@@ -37,8 +39,12 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is garbage to collect, but not among what was collected."""
-    gc.freeze()
+    """From here on there is garbage to collect, but not among what was collected.
+
+    From Python 3.14 on hypothesis does not find what is frozen, and warns that its own generator will be lost.
+    """
+    if sys.version_info < (3, 14):
+        gc.freeze()
     gc.enable()
 
 
@@ -63,13 +69,30 @@ def why_no_torch() -> str | None:
     return None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, with a visible reason, the tests whose needs this machine does not meet."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only `make test-all` asks; skip, with a visible reason, what this machine cannot run."""
+    leave_out(config, items)
     if data_folder() is None:
         skip(items, "data", NO_DATA)
     # Importing torch takes seconds, so ask only where a test wants it.
     if any(item.get_closest_marker("torch") for item in items) and (reason := why_no_torch()):
         skip(items, "torch", reason)
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep each n-th case of the functions that the table of portions names; pytest prints how many were left out."""
+    asked: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    seen = Counter[str]()
+    table = strides()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        stride = table.get(function, 1)
+        (asked if stride and seen[function] % stride == 0 else left).append(item)
+        seen[function] += 1
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = asked
 
 
 def skip(items: list[pytest.Item], marker: str, reason: str) -> None:

@@ -141,6 +141,11 @@ class FlowClaim:
     def task(self) -> Task:
         return read(self.model)
 
+    @property
+    def engines(self) -> list[str]:
+        """Those that take such claims."""
+        return [entry.name for entry in engines_for(Question(self.task.model, parse_formula(self.task, self.formula)))]
+
 
 PIPE = ("auto", "flowpipe")
 TRAJECTORY = ("auto", "falsify")
@@ -205,6 +210,16 @@ FLOW_CLAIMS = [
     FlowClaim(NOWHERE, "G[0,1] (x <= -1)", HOLDS, "vacuous: there is no start", ("auto",), vacuous=True),
     FlowClaim(DECAY, "G[0,1] (x <= 5)", HOLDS, "vacuous: no state of the region breaks it", PIPE, vacuous=True),
     FlowClaim(OSCILLATOR, "G[0,300] (x^2 + y^2 <= 1.21)", HOLDS, "long: it turns 48 times", margin=0.21),
+    FlowClaim(DECAY, "G (x <= 1.1)", HOLDS, "for ever: it falls from 1", PIPE),
+    FlowClaim(DECAY, "G[2,] (x <= 0.2)", HOLDS, "for ever, from some time on: it is 0.135 then", PIPE),
+    FlowClaim(DECAY, "G (x >= 0.01)", VIOLATED, "for ever: from 0.5 it is less after 3.9", TRAJECTORY),
+    FlowClaim(DECAY, "G (x >= -0.000001)", HOLDS, "for ever: it never gets to 0"),
+    FlowClaim(PUSHED, "G (abs(x) <= 0.6)", HOLDS, "for ever, disturbed: less than 0.5", PIPE),
+    FlowClaim(PUSHED, "G (x <= 0.45)", VIOLATED, "for ever, disturbed: pushed for 2.4 it is 0.455", TRAJECTORY),
+    FlowClaim(OSCILLATOR, "G (x^2 + y^2 <= 1.21)", HOLDS, "for ever, turning: it stays at 1, and nothing is met again"),
+    FlowClaim(OSCILLATOR, "G (x >= -0.9)", VIOLATED, "for ever, turning: the cosine of pi is -1", TRAJECTORY),
+    FlowClaim(GROWTH, "G (x <= 2.9)", VIOLATED, "for ever, growing: 0.2 e^2.7 is more, and in the region", TRAJECTORY),
+    FlowClaim(NOWHERE, "G (x <= -1)", HOLDS, "for ever, vacuous: there is no start", ("auto",), vacuous=True),
 ]
 
 _DECAY = read(DECAY)

@@ -1,4 +1,4 @@
-"""Random small planning models: several automata, synchronisation, silent edges, probabilities, policies with ties."""
+"""Random small planning models: several automata, synchronisation, silent edges, arrays, policies with ties."""
 
 from __future__ import annotations
 
@@ -32,10 +32,14 @@ class PlanningDraw:
         self.bounds: dict[str, tuple[int, int]] = {}
         self.flags: list[str] = []
         self.assigned: list[str] = []  # by the automaton that is drawn
+        self.arrays: dict[str, int] = {}  # with their lengths
+        self.apart = Random(f"arrays {seed}")  # what is not drawn by it is the same with and without arrays
 
     # Expressions ------------------------------------------------------------------------------------------------------
 
     def number(self, depth: int = 2) -> Json:
+        if self.arrays and depth > 0 and self.apart.random() < 0.3:
+            return self.element(depth)
         kind = self.random.choice(("variable", "variable", "constant", "+", "-", "*", "ite", "min", "max"))
         if depth == 0 or kind in ("variable", "constant"):
             return self.random.choice([*self.bounds, "K"]) if kind == "variable" else self.random.randint(-2, 3)
@@ -44,6 +48,33 @@ class PlanningDraw:
             return {"op": "ite", "if": self.truth(depth - 1), **branches}
         left = self.random.randint(-2, 2) if kind == "*" else self.number(depth - 1)
         return {"op": kind, "left": left, "right": self.number(depth - 1)}
+
+    def element(self, depth: int) -> Json:
+        """An element of an array, or of one that is written down."""
+        name, length = self.apart.choice(list(self.arrays.items()))
+        whole: Json = name
+        match self.apart.choice(("array", "array", "constructed", "listed")):
+            case "constructed":
+                inner = {"op": "aa", "exp": name, "index": "each"}
+                whole = {
+                    "op": "ac",
+                    "var": "each",
+                    "length": length,
+                    "exp": {"op": "-", "left": "each", "right": inner},
+                }
+            case "listed":
+                whole = {"op": "av", "elements": [self.number(depth - 1) for _ in range(length)]}
+        return {"op": "aa", "exp": whole, "index": self.place(length)}
+
+    def place(self, length: int) -> Json:
+        """The number of an element: a constant, a variable of that range, or anything kept inside."""
+        kind = self.apart.choice(("constant", "variable", "variable", "any"))
+        if kind == "constant":
+            return self.apart.randrange(length)
+        if kind == "variable":
+            return "place"
+        number = self.apart.choice(list(self.bounds))
+        return {"op": "max", "left": 0, "right": {"op": "min", "left": length - 1, "right": number}}
 
     def truth(self, depth: int = 2) -> Json:
         kind = self.random.choice(("compare", "compare", "compare", "flag", "∧", "∨", "¬", "⇒", "ite", "let"))
@@ -70,10 +101,13 @@ class PlanningDraw:
             low = self.random.randint(-2, 0)
             self.bounds[f"x-{number}"] = (low, low + self.random.randint(2, 5))
         self.flags = ["ready"][: self.random.randint(0, 1)]
+        if self.apart.random() < 0.4:
+            self.arrays = {"d": self.apart.randint(2, 3)}
+            self.bounds["place"] = (0, self.arrays["d"] - 1)
         count = self.random.choice((1, 1, 2))
         automata = []
         for number in range(count):  # two automata assign different variables: they may do so at once
-            self.assigned = [*self.bounds, *self.flags][number::count]
+            self.assigned = [*self.bounds, *self.flags, *self.arrays][number::count]
             automata.append(self.automaton(f"m{number}"))
         made = {
             "jani-version": 1,
@@ -81,7 +115,11 @@ class PlanningDraw:
             "type": "mdp",
             "actions": [{"name": label} for label in LABELS],
             "constants": [{"name": "K", "type": "int"}, {"name": "p", "type": "real", "value": 0.25}],
-            "variables": [*map(self.integer, self.bounds), *map(self.flag, self.flags)],
+            "variables": [
+                *map(self.integer, self.bounds),
+                *map(self.flag, self.flags),
+                *map(self.array, self.arrays),
+            ],
             "automata": automata,
             "system": {
                 "elements": [{"automaton": automaton["name"]} for automaton in automata],
@@ -99,6 +137,11 @@ class PlanningDraw:
         if self.random.random() < 0.8:
             entry["initial-value"] = self.random.randint(low, high)
         return entry
+
+    def array(self, name: str) -> Json:
+        kind = {"kind": "bounded", "base": "int", "lower-bound": -1, "upper-bound": 2}
+        first = {"op": "av", "elements": [self.apart.randint(-1, 2) for _ in range(self.arrays[name])]}
+        return {"name": name, "type": {"kind": "array", "base": kind}, "initial-value": first}
 
     def flag(self, name: str) -> Json:
         return {"name": name, "type": "bool", "initial-value": self.random.random() < 0.5}
@@ -129,11 +172,25 @@ class PlanningDraw:
         if probability is not None:
             made["probability"] = {"exp": probability}
         made["assignments"] = [
-            {"ref": name, "value": self.truth(1) if name in self.flags else self.moved(name)}
+            self.given(name)
+            if name in self.arrays
+            else {"ref": name, "value": self.truth(1) if name in self.flags else self.moved(name)}
             for name in self.assigned
             if self.random.random() < 0.7
         ]
         return made
+
+    def given(self, array: str) -> Json:
+        """A next value of an array, or of one of its elements."""
+        length = self.arrays[array]
+        if self.apart.random() < 0.6:
+            place = self.place(length)
+            before = {"op": "aa", "exp": array, "index": place}
+            value = {"op": self.apart.choice("+-"), "left": before, "right": 1}
+            return {"ref": before, "value": self.apart.choice((value, self.apart.randint(-1, 2), self.number(1)))}
+        later = {"op": "-", "left": length - 1, "right": "each"}
+        turned = {"op": "aa", "exp": array, "index": later}
+        return {"ref": array, "value": {"op": "ac", "var": "each", "length": length, "exp": turned}}
 
     def moved(self, name: str) -> Json:
         """A next value of an integer: most are near the last one, some are anything."""
@@ -173,11 +230,17 @@ class PlanningDraw:
         if self.random.random() < 0.25:
             return self.truth()
         each = [{"op": "=", "left": name, "right": self.random.randint(*self.bounds[name])} for name in self.bounds]
-        return each[0] if len(each) == 1 else {"op": "∧", "left": each[0], "right": each[1]}
+        return each[0] if len(each) == 1 else {"op": "∧", "left": each[0], "right": each[-1]}
 
     def state(self) -> Json:
         named = [name for name in self.bounds if self.random.random() < 0.7]
-        return {"variables": [{"var": name, "value": self.random.randint(*self.bounds[name])} for name in named]}
+        values = [{"var": name, "value": self.random.randint(*self.bounds[name])} for name in named]
+        for name, length in self.arrays.items():
+            listed = {"op": "av", "elements": [self.apart.randint(-1, 2) for _ in range(length)]}
+            one = {"var": {"op": "aa", "exp": name, "index": 1}, "value": self.apart.randint(-1, 2)}
+            ways: list[Json] = [{"var": name, "value": listed}, one]
+            values.append(self.apart.choice(ways))
+        return {"variables": values}
 
     def interface(self, model: Json) -> Json:
         places = [automaton["name"] for automaton in model["automata"] if len(automaton["locations"]) > 1]
@@ -186,7 +249,9 @@ class PlanningDraw:
         ]
         labels = list(LABELS if self.random.random() < 0.8 else LABELS[:2])
         self.random.shuffle(labels)
-        return {"file": "policy.nnet", "input": [{"name": name, "automaton": None} for name in seen], "output": labels}
+        inputs = [{"name": name, "automaton": None} for name in seen]
+        inputs += [{"name": name, "automaton": None, "index": 1} for name in self.arrays]
+        return {"file": "policy.nnet", "input": inputs, "output": labels}
 
     def network(self, inputs: int, outputs: int) -> str:
         """Small weights in halves, so that ties are common."""

@@ -57,7 +57,28 @@ def value(expression: Json, names: Mapping[str, Any]) -> Any:
             for declared in expression["variables"]:
                 inner[declared["name"]] = value(declared["value"], inner)
             return value(expression["expression"], inner)
+        case "aa":
+            return element(value(expression["exp"], names), value(expression["index"], names))
+        case "av":
+            return [value(one, names) for one in expression["elements"]]
+        case "ac":
+            numbers = range(value(expression["length"], names))
+            return [value(expression["exp"], {**names, expression["var"]: number}) for number in numbers]
     return BINARY[expression["op"]](value(expression["left"], names), value(expression["right"], names))
+
+
+def element(array: list[Any], index: int) -> Any:
+    """The element with this number, of which there has to be one."""
+    if not 0 <= index < len(array):
+        raise IndexError(index)
+    return array[index]
+
+
+def elements(name: str, array: Any) -> dict[str, Any]:
+    """What an array, or a single value, is in a state: a name for each element."""
+    if not isinstance(array, list):
+        return {name: array}
+    return {key: one for number, part in enumerate(array) for key, one in elements(f"{name}[{number}]", part).items()}
 
 
 @dataclass(frozen=True)
@@ -117,17 +138,44 @@ class PlanningOracle:
         """All values of every variable; of an automaton, its locations."""
         found: dict[str, list[Any]] = {}
         for entry in self.model["variables"]:
-            if entry["type"] == "bool":
-                found[entry["name"]] = [False, True]
-            else:
-                low, high = (value(entry["type"][end], self.constants) for end in ("lower-bound", "upper-bound"))
-                found[entry["name"]] = list(range(low, high + 1))
+            kind, names = entry["type"], [entry["name"]]
+            if isinstance(kind, dict) and kind["kind"] == "array":
+                names = list(elements(entry["name"], value(entry["initial-value"], self.constants)))
+                while isinstance(kind, dict) and kind["kind"] == "array":
+                    kind = kind["base"]
+            for name in names:
+                if kind == "bool":
+                    found[name] = [False, True]
+                else:
+                    low, high = (value(kind[end], self.constants) for end in ("lower-bound", "upper-bound"))
+                    found[name] = list(range(low, high + 1))
         for automaton in self.automata:
             found[automaton["name"]] = [location["name"] for location in automaton["locations"]]
         return found
 
+    @cached_property
+    def shapes(self) -> dict[str, Any]:
+        """The initial value of each array."""
+        arrays = (entry for entry in self.model["variables"] if isinstance(entry["type"], dict))
+        arrays = (entry for entry in arrays if entry["type"]["kind"] == "array")
+        return {entry["name"]: value(entry["initial-value"], self.constants) for entry in arrays}
+
     def names(self, state: Valued) -> Valued:
-        return {**self.constants, **state}
+        return {**self.constants, **state, **{name: self.array(name, one, state) for name, one in self.shapes.items()}}
+
+    def array(self, name: str, shape: Any, state: Valued) -> Any:
+        """An array of a state."""
+        if not isinstance(shape, list):
+            return state[name]
+        return [self.array(f"{name}[{number}]", part, state) for number, part in enumerate(shape)]
+
+    def assigned(self, target: Json, given: Any, names: Valued) -> Valued:
+        """What an assignment changes in a state."""
+        behind = ""
+        while isinstance(target, dict):
+            behind = f"[{value(target['index'], names)}]{behind}"
+            target = target["exp"]
+        return elements(f"{target}{behind}", given)
 
     # Steps ------------------------------------------------------------------------------------------------------------
 
@@ -142,7 +190,8 @@ class PlanningOracle:
                 for (automaton, _), one in zip(edges, destinations, strict=True):
                     after[automaton] = one["location"]
                     for assignment in one.get("assignments", []):
-                        after[assignment["ref"]] = value(assignment["value"], self.names(state))
+                        given = value(assignment["value"], self.names(state))
+                        after |= self.assigned(assignment["ref"], given, self.names(state))
                 if all(after[name] in known for name, known in self.ranges.items()):
                     found.append((label, after))
         return found
@@ -188,7 +237,7 @@ class PlanningOracle:
         return [[one for one in every if one[0] not in labels or one[0] == winner] for winner in winners]
 
     def _seen(self, item: Json, state: Valued) -> int:
-        name = item["name"]
+        name = item["name"] if item["name"] in self.ranges else f"{item['name']}[{item['index']}]"
         found = state[name]
         return self.ranges[name].index(found) if isinstance(found, str) else int(found)
 
@@ -207,12 +256,15 @@ class PlanningOracle:
             yield tuple(zip(self.ranges, values, strict=True))
 
     def _is_initial(self, state: Valued) -> bool:
-        usual = {entry["name"]: entry["initial-value"] for entry in self.model["variables"] if "initial-value" in entry}
+        written = {
+            entry["name"]: entry["initial-value"] for entry in self.model["variables"] if "initial-value" in entry
+        }
+        usual: Valued = {}
+        for name, first in written.items():
+            usual |= elements(name, value(first, self.constants))
         for automaton in self.automata:
             usual[automaton["name"]] = automaton["initial-locations"][0]
-        if any(
-            state[name] != value(known, self.constants) for name, known in usual.items() if name not in self._places
-        ):
+        if any(state[name] != known for name, known in usual.items() if name not in self._places):
             return False
         if any(state[name] != usual[name] for name in self._places):
             return False
@@ -226,11 +278,12 @@ class PlanningOracle:
         return {automaton["name"] for automaton in self.automata}
 
     def _listed(self, item: Json) -> State:
-        state: Valued = {
-            entry["name"]: value(entry["initial-value"], self.constants) for entry in self.model["variables"]
-        }
+        state: Valued = {}
+        for entry in self.model["variables"]:
+            state |= elements(entry["name"], value(entry["initial-value"], self.constants))
         state |= {automaton["name"]: automaton["initial-locations"][0] for automaton in self.automata}
-        state |= {pair["var"]: value(pair["value"], self.constants) for pair in item["variables"]}
+        for pair in item["variables"]:
+            state |= self.assigned(pair["var"], value(pair["value"], self.constants), self.constants)
         return tuple((name, state[name]) for name in self.ranges)
 
     def satisfies(self, state: Valued, condition: Json) -> bool:

@@ -15,6 +15,7 @@ from tests.hard_loops import any_start, gridded, hard_formula, hard_loop, walk
 from tests.huge_loops import huge_formula, huge_loop
 from tests.jani_starts import drawn
 from tests.network_questions import network_claim, network_system, plain, truth
+from tests.observer_loops import is_exceeded, observer_formula, observer_loop
 from tests.relay_loops import is_broken, relay_formula, relay_loop
 from tests.sampling import Oracle
 from tests.wild_loops import close_formula, curved_loop, memory_loop
@@ -65,6 +66,7 @@ FAMILIES: dict[str, Make] = {
     "graphs": _made(graph_loop, graph_formula),
     "affine": _made(affine_loop, affine_formula),
     "relays": _made(relay_loop, relay_formula),
+    "observers": _made(observer_loop, observer_formula),
     "networks": _made(network_system, network_claim),
     "starts": _planning,
 }
@@ -117,7 +119,9 @@ class Judge:
         if self.question.family == "affine":
             return self._affine_problem(result)
         if self.question.family == "relays":
-            return self._relay_problem(result)
+            return self._long_runs_problem(result, is_broken)
+        if self.question.family == "observers":
+            return self._long_runs_problem(result, is_exceeded)
         if self.question.family == "networks":
             return self._network_problem(result)
         if self.question.family == "starts":
@@ -157,9 +161,9 @@ class Judge:
             return f"{result.verdict.value}, but it is {truth}"
         return None
 
-    def _relay_problem(self, result: Result) -> str | None:
+    def _long_runs_problem(self, result: Result, broken_by_runs: Callable[[System, Formula], bool]) -> str | None:
         """Long runs, which break what is too small; a violation is shown by its trace."""
-        broken = result.verdict is HOLDS and is_broken(self.question.system, self.question.formula)
+        broken = result.verdict is HOLDS and broken_by_runs(self.question.system, self.question.formula)
         return "holds, but long runs break it" if broken else None
 
     def _network_problem(self, result: Result) -> str | None:

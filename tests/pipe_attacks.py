@@ -211,7 +211,8 @@ def on_certified_errors(seed: int, tick: Tick) -> bool:
         near = 10.0 ** rng.uniform(-7, -1, (len(worst), 1)) * rng.normal(size=worst.shape) * (high - low)
         points = np.concatenate([points, np.clip(worst + near, low, high)])
     errors, rates = np.abs(difference.at(points)), np.abs(difference.rates_at(points)).max(axis=0)
-    if not (errors <= found.error + 1e-11 * (rates + 1.0)).all():
+    sizes = rates + errors.max(axis=0) + 1.0  # of what was subtracted: the flow's rates and the network's
+    if not (errors <= found.error + 1e-11 * sizes).all():
         raise Contradicted(f"errors of {errors.max(axis=0)} where {found.error} are certified")
     return True
 

@@ -26,9 +26,13 @@ from vernal.cli.main import main
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
 FENCE = re.compile(r"^```(\w+)(?: title=\"([\w.-]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-IMPORTS_TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
+IMPORTS_TORCH = re.compile(r"^(import|from) (torch|stable_baselines3)\b", re.MULTILINE)
 NEEDS = [
     (IMPORTS_TORCH, pytest.mark.torch),
+    (
+        re.compile(r"^from stable_baselines3\b", re.MULTILINE),
+        pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3"),
+    ),
     (
         re.compile(r"^torch\.onnx\.export|# exports: ", re.MULTILINE),
         pytest.mark.skipif(find_spec("onnxscript") is None, reason="needs onnxscript, which torch's exporter wants"),
@@ -151,6 +155,14 @@ def test_python_examples_have_types(tmp_path: Path) -> None:
 def test_no_page_needs_a_file_that_is_not_installed() -> None:
     for place, text in [*blocks("console"), *blocks("python")]:
         assert not re.search(r"\b(benchmarks|tests|scripts)/", text), f"{place} uses a file of the repository"
+
+
+def test_pages_say_where_the_scripts_of_examples_are() -> None:
+    """`vernal example` writes tasks and networks, not what made them."""
+    for page in PAGES:
+        text = page.read_text()
+        if re.search(r"^from examples\.|python -m examples\.", text, re.MULTILINE):
+            assert re.search("in a checkout", text, re.IGNORECASE), f"{page} uses a script that is not installed"
 
 
 def test_there_is_documentation() -> None:

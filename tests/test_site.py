@@ -87,11 +87,12 @@ def test_pages_are_gathered_where_they_stand(tmp_path: Path) -> None:
     pages.main(tmp_path / "pages")
     for page in PAGES:
         gathered = (tmp_path / "pages" / page.relative_to(ROOT)).read_text()
-        assert gathered == pages.page(page.read_text())
+        assert gathered == pages.front(page.relative_to(ROOT)) + pages.page(page.read_text())
         for name in (link.partition("#")[0] for link in links(page) if not link.startswith("http")):
             assert (tmp_path / "pages" / page.relative_to(ROOT).parent / name).exists(), (
                 f"{page}: {name} is not gathered"
             )
+    assert (tmp_path / "pages/CHANGELOG.md").read_text().startswith("---\nsearch:\n  boost: 0.05\n---\n")
     assert "`& | ! -> <->`" in (tmp_path / "pages/README.md").read_text()  # a bar in a table's code
     assert (tmp_path / "pages/docs/images/gallery/vcas-trace.svg").is_file()
 

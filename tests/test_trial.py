@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
+import random
 import re
 import subprocess
 import sys
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,6 +60,18 @@ def _(scene: Scene) -> None:
         vn.check("nowhere/thermostat/thermostat.toml")
 
 
+@entry(2, "what is no task is no traceback")
+def _(scene: Scene) -> None:
+    mistakes: tuple[Any, ...] = (3, None, THERMOSTAT.encode())
+    for wrong in mistakes:
+        with pytest.raises(vn.InputError, match="a task is the path of its file"):
+            vn.check(wrong, "G (x <= 1)")
+    others: tuple[Any, ...] = (one(init={"x": 0}, step=lambda s: {"x": s.x}), 3)
+    for subject in others:
+        with pytest.raises(vn.InputError, match="give the task file, or a function"):
+            vn.sweep(subject, {"a": [1, 2]}, "G (x <= 1)")
+
+
 @entry(2, "numbers of a trace are floats where one asks, enclosures too")
 def _(scene: Scene) -> None:
     result = vn.check(one(step=lambda s: {"x": vn.sin(s.x)}, init={"x": 1}), "X (x <= 0.5)")
@@ -70,14 +85,27 @@ def _(scene: Scene) -> None:
 def _(scene: Scene) -> None:
     file = scene.folder / "disc.toml"
     file.write_text(DISC, "utf-8")
-    code, said = scene.command("check", str(file), "--timeout", "2")
+    code, said = scene.command("check", str(file), "--timeout", "30")
     assert code == 5
     lines = [line.strip() for line in said.splitlines()]
     assert any(re.fullmatch(r"proven: x \+ y <= \S+, where x \+ y <= 1.62 was asked", line) for line in lines), said
     assert any(re.fullmatch(r"falsify +\S+ s  batched simulation .*; no violation found in .*", line) for line in lines)
     (smaller,) = [line for line in lines if "--set w=0.1" in line]
-    assert smaller.startswith(f"vernal check {file} --property low --timeout 2 --set w=0.1    # ")
+    assert smaller.startswith(f"vernal check {file} --property low --timeout 30 --set w=0.1    # ")
     assert scene.command("check", str(file), "--property", "low", "--set", "w=0.1")[0] == 0
+
+
+@entry(2, "the help of a command has headings, what most questions need first; shares of a map are words")
+def _(scene: Scene) -> None:
+    for command in ("check", "map"):
+        _, said = scene.command(command, "--help")
+        places = [
+            said.index(f"\n{heading}:\n") for heading in ("Options", "Limits and machines", "Output", "Of one engine")
+        ]
+        assert places == sorted(places)
+        assert said.index("--property") < said.index("--timeout") < said.index("--json") < said.index("--unroll")
+    shares = vn.map(THERMOSTAT, property="warm", over={"T": (18, 22)}, cells=4).shares
+    assert str(shares).startswith("{'safe': Fraction(")
 
 
 @entry(4, "tables say their units, and a sweep is drawn")
@@ -97,8 +125,36 @@ def _(scene: Scene) -> None:
     assert vn.check(made, "X (x == 0.8)").verdict is vn.HOLDS
     with pytest.raises(TypeError, match=r"vn\.maximum"):
         one(step=lambda s: {"x": max(s.x, 0)})
+    for wrong in (round, int, math.floor, math.ceil):
+        with pytest.raises(TypeError, match=r"vn\.floor"):
+            one(step=lambda s, wrong=wrong: {"x": wrong(s.x)})
+    with pytest.raises(TypeError, match=r"vn\.sqrt for math\.sqrt"):
+        one(step=lambda s: {"x": math.sqrt(s.x)})
+    with pytest.raises(vn.InputError, match=r"of reals write x - y\*floor\(x / y\)"):
+        one(step=lambda s: {"x": s.x % 1})
     with pytest.raises(vn.InputError, match="is a `return` missing"):
         one(step=lambda s: None)
+
+
+@entry(5, "an expression in a function prints as it is written in a task")
+def _(scene: Scene) -> None:
+    seen = list[str]()
+
+    def step(s: Any) -> dict[str, Any]:
+        seen.append(f"{s.x} | {np.sin(s.x) * 2 - 1}")
+        return {"x": s.x / 2}
+
+    one(step=step)
+    assert seen == ["x | sin(x) * 2 - 1"]
+
+
+@entry(5, "dice in a function are refused, since they would fall once for all steps")
+def _(scene: Scene) -> None:
+    for step in (lambda s: {"x": s.x + np.random.uniform(-1, 1)}, lambda s: {"x": s.x + random.random()}):
+        with pytest.raises(vn.InputError, match=r"the same at every step; .*vn\.between"):
+            one(step=step)
+    with pytest.raises(vn.InputError, match="`wind` is called once"):
+        one(lets={"wind": lambda s: np.random.normal()})
 
 
 @entry(5, "a network is a function of numbers, and says in a line what it is")
@@ -130,6 +186,8 @@ def _(scene: Scene) -> None:
     code, said = scene.command("compare", file, "--gym", "CartPole-v1", "--runs", "2", "--steps", "3")
     assert (code, "cartpole and CartPole-v1 differ" in said) == (10, True)
     assert scene.command("compare", "cartpole", "--gym", "CartPole-v1", "--runs", "2", "--steps", "3")[0] == 0
+    other = ["compare", "mountaincar", "--gym", "MountainCarContinuous-v0"]
+    assert "takes 1 number(s), and 'push' gives one of 3: LEFT, NOTHING, RIGHT" in scene.command(*other)[1]
 
 
 @entry(7, "editors are told where a misspelt table is, examples name the schema")
@@ -231,6 +289,10 @@ def _(scene: Scene) -> None:
     assert (code, "at step 3" in said) == (10, True)
     assert "fails at step 3" in (scene.folder / "bad.svg").read_text()
     assert scene.command("simulate", str(file), "--runs", "2", "--steps", "3")[0] == 0
+    picture = str(scene.folder / "none.svg")
+    _, said = scene.command("check", str(file), "--start", "pos <= 2", "--unsafe", "pos == 9", "--plot", picture)
+    assert f"reach {file} --start 'pos <= 2' --unsafe 'pos == 9' --plot {picture}" in said
+    assert scene.command("reach", str(file), "--start", "pos <= 2", "--unsafe", "pos == 9", "--plot", picture)[0] == 0
     code, said = scene.command("check", str(file))
     assert (code, "likely: about probabilities" in said) == (2, True)
 

@@ -254,6 +254,7 @@ HOOKS.update(
             "vernal.formats.certificate": ["certificate_of"],
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
+            "vernal.logic.printing": ["text"],
             "vernal.report.fault_table": ["faults_text", "show_faults"],
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
@@ -267,7 +268,7 @@ HOOKS.update(
             "vernal.report.sweep_pictures": ["plot_sweep"],
             "vernal.report.sweeps": ["frame_sweep", "save_sweep", "show_sweep"],
             "vernal.report.map_pictures": ["plot_map"],
-            "vernal.report.map_page": ["save_map", "write_map_page"],
+            "vernal.report.map_page": ["certify_map", "save_map", "write_map_page"],
         }.items()
         for name in names
     }

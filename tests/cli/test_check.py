@@ -94,7 +94,7 @@ def test_evidence_is_drawn_with_the_step_that_fails(tmp_path: Path, answer: Answ
     assert "fails at step" in target.read_text()
     answer(HOLDS, HOLDS)
     assert main(["check", room(tmp_path), "--plot", str(tmp_path / "none.svg")]) == 0
-    assert "nothing is drawn to" in capsys.readouterr().out
+    assert f"what can happen is drawn by vernal reach {room(tmp_path)} --plot" in capsys.readouterr().out
     assert not (tmp_path / "none.svg").exists()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,6 +122,21 @@ def test_what_runs_out_of_time_together_is_asked_alone(slide: Path, asked: list[
     few = swept(slide, "--property", "below", "--memory", "0.001", code=5)
     assert {row["verdict"] for row in few} == {"unknown"}
     assert {row["verdict"] for row in rows} == {"holds", "violated"}
+
+
+def test_waiting_takes_nothing_from_common_work(slide: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine with other work the same is found together: its time is the processor's."""
+    plain = swept(slide, "--property", "below")
+    before = len(asked)
+    monkeypatch.setattr(question_batches, "SECONDS_PER_QUESTION", 0.02)
+
+    def waits(*arguments: Any) -> Any:
+        time.sleep(0.6)
+        return known_together(*arguments)
+
+    monkeypatch.setattr(question_batches, "known_together", waits)
+    assert alike(swept(slide, "--property", "below")) == alike(plain)
+    assert len(asked) == 2 * before
 
 
 def test_several_properties_of_a_cell_come_in_order(slide: Path) -> None:

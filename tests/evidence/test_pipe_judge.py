@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -152,3 +153,18 @@ def test_a_corner_that_boxes_reach_and_octagons_do_not() -> None:
     assert judge(question(f"G[0,1] {corner}"), sets) is True
     boxes = pipe((0.0, 1.0, [0.0, 0.0], [0.5, 0.5]))
     assert judge(question(f"G[0,1] {corner}"), boxes) is None
+
+
+def test_each_box_is_judged_as_if_it_were_alone() -> None:
+    good = (0.0, 2.0, [0.0, 0.0], [0.4, 1.0])
+    half = (0.0, 1.0, [0.0, 0.0], [0.4, 1.0])
+    wide = (1.0, 2.0, [0.0, 0.0], [0.9, 1.0])
+    bad = (0.5, 2.0, [0.6, 0.0], [0.9, 1.0])
+    whole = pipe(good, half, wide, half, bad, half)
+    whole = replace(whole, sets=replace(whole.sets, trail=np.array([0, 1, 1, 2, 2, 3])))
+    found = PipeJudge(question("G[0,2] x <= 0.5")).by_box(whole, np.array([2.0, 2.0, 2.0, 1.0]))
+    assert found is not None
+    kept, fails = found
+    assert kept.tolist() == [True, False, False, False]  # the last one is not followed to the end
+    assert fails.tolist() == [False, False, True, False]
+    assert PipeJudge(question("F[0,2] x <= 0.5")).by_box(whole, np.full(4, 2.0)) is None

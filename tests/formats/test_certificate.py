@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from benchmarks.certificates.mutants import attack
+from benchmarks.certificates.mutants import attack, attack_flows
+from benchmarks.certificates.planning_mutants import attack_plans
+from tests.bad_tasks import CASES, Case, write_task
 from tests.engine_faults import FAULTS, HALVING, Fault
 from vernal.formats.layers import dense
 from vernal.formats.onnx.writer import write_onnx
@@ -20,6 +22,11 @@ from vernal.report.document import schema
 from vernal_check import clock
 from vernal_check.check import check as checked
 from vernal_check.errors import Rejected, Unreadable
+from vernal_check.main import main as vernal_check
+from vernal_check.sorts import check as check_sorts
+from vernal_check.syntax import expression
+from vernal_check.system import System
+from vernal_check.task import load as load_task
 from vernal_check.worlds import KNOWN
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -138,15 +145,42 @@ def test_every_line_is_of_the_schema(tmp_path: Path) -> None:
         jsonschema.Draft202012Validator(schema("certificate")).validate(json.loads(line))
 
 
+@pytest.mark.parametrize(("name", "formula"), [("jet", "G[0, 1.5] (y <= 0.9)"), ("windy", "F[0, 1.5] (y >= 0.2)")])
+def test_flows_are_certified(name: str, formula: str, tmp_path: Path) -> None:
+    task = EXAMPLES / "jet" / f"{name}.toml"
+    file = certified(task, formula, tmp_path, engine="flowpipe")
+    assert file is not None
+    assert checked(file, task).sets == 1
+    lines = file.read_text().replace("1.5", "2.5").splitlines()  # further than the claim is true
+    file.write_text("\n".join(lines).replace("0.9)", "0.3)").replace("0.2)", "0.4)"))
+    with pytest.raises(Rejected):
+        checked(file, task)
+
+
+def test_loops_that_sample_are_certified(tmp_path: Path) -> None:
+    task = EXAMPLES / "boat" / "boat.toml"
+    file = certified(task, "G[0, 1] (psi >= 0)", tmp_path)
+    assert file is not None
+    assert checked(file, task).sets == 1
+    file.write_text(file.read_text().replace("psi >= 0)", "psi >= 0.5)"))
+    with pytest.raises(Rejected):
+        checked(file, task)
+    for formula, time in (("G[0, 1] (helm <= 1)", "seconds"), ("G[0, 1] (psi >= 0)", "samples")):
+        result = vn.check(vn.load(task), formula, time=time, certificate=True, timeout=60)
+        assert result.verdict is vn.HOLDS
+        assert result.certificate is None
+
+
 def test_what_cannot_be_certified_says_so(tmp_path: Path) -> None:
-    result = vn.check(vn.load(EXAMPLES / "jet" / "jet.toml"), certificate=tmp_path, timeout=60)["safe"]
+    falling = vn.Flow("falling", state={"x": vn.real(-9, 9)}, init={"x": 1}, rates=lambda s: {"x": -s.x})
+    result = vn.check(falling, "G[0, 1] (x <= 1.1)", certificate=tmp_path / "falling.certificate", timeout=60)
     assert result.verdict is vn.HOLDS
     assert result.certificate is None
     assert result.uncertified is not None
-    assert "continuous time" in result.uncertified
+    assert "made in Python" in result.uncertified
     assert list(tmp_path.iterdir()) == []
     result.report(tmp_path / "report.html")
-    assert "Uncertified: certificates of models in continuous time" in (tmp_path / "report.html").read_text()
+    assert "Uncertified: vernal-check reads the task from its file" in (tmp_path / "report.html").read_text()
 
 
 def test_tasks_on_worlds_are_accepted_with_the_world_that_is_known(tmp_path: Path) -> None:
@@ -157,6 +191,39 @@ def test_tasks_on_worlds_are_accepted_with_the_world_that_is_known(tmp_path: Pat
     file.write_text(file.read_text().replace("gravity = 10", "gravity = 0 "))
     with pytest.raises(Unreadable, match="not the world"):
         checked(file, task)
+
+
+def test_planning_models_are_certified(tmp_path: Path) -> None:
+    folder = EXAMPLES / "lift"
+    for name in ("lift.jani", "turns.jani2nnet", "turns.nnet", "climbs.jani2nnet", "climbs.nnet", "safe.jani"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    policy, claim = tmp_path / "turns.jani2nnet", f"{tmp_path / 'safe.jani'}#0"
+    task = vn.load_jani(tmp_path / "lift.jani", policy=policy, property=claim, constants={"top": 3})
+    result = vn.check(task, certificate=tmp_path)["safe"]
+    file = tmp_path / "safe.certificate"
+    assert result.certificate is not None
+    assert "policy" in checked(file).trusted
+    text = file.read_text()
+    file.write_text(text.replace("G !('the-floor' == 3)", "true"))  # which nobody believes
+    assert checked(file).formula == "the property 'safe'"
+    file.write_text(text.replace("turns.jani2nnet", "climbs.jani2nnet"))
+    with pytest.raises(Rejected, match="not those"):
+        checked(file)
+    file.write_text(text.replace('[2,false,"moving"]\n', ""))
+    with pytest.raises(Rejected, match="leads to"):
+        checked(file)
+    (tmp_path / "safe.jani").write_text((tmp_path / "safe.jani").read_text().replace('"right": 3', '"right": 2'))
+    file.write_text(text)
+    with pytest.raises(Rejected, match="not those"):
+        checked(file)
+
+
+def test_forged_certificates_of_planning_models_are_not_accepted() -> None:
+    found = attack_plans(seed=3, count=150)  # some of these models have arrays, which the checker does not read
+    assert found["accepted"] > 20
+    assert found["accepted and false"] == 0
+    assert found["genuine, and the checker is wrong"] == 0
+    assert found["not read by the checker"] < found["models"]
 
 
 def test_the_checker_knows_every_world() -> None:
@@ -195,8 +262,58 @@ def test_a_changed_task_is_not_accepted(tmp_path: Path) -> None:
 
 
 def test_mutants_are_not_accepted_unless_they_are_true() -> None:
-    found = attack(seed=1, count=200)
-    assert found["mutants"] >= 200
+    found = attack(seed=1, count=600)
+    assert found["mutants"] >= 600
     assert found["accepted"] > 20  # some mutants are true, and shown
     assert found["accepted and false"] == 0
     assert found["genuine but rejected"] == 0
+
+
+def test_no_false_claim_about_a_random_flow_is_accepted() -> None:
+    found = attack_flows(seed=3, count=8)
+    assert found["accepted"]
+    assert found["whose claim is false"]
+    assert not found["accepted and false"]
+
+
+def read_by_the_checker(file: Path) -> None:
+    read = load_task(file, file.read_bytes(), {}, {})
+    check_sorts(read, System(read).scope_of_constants(), expression("true"))
+
+
+@pytest.mark.parametrize("file", sorted(SYSTEMS.glob("*.toml")), ids=lambda file: file.stem)
+def test_the_checker_reads_systems(file: Path) -> None:
+    read_by_the_checker(file)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.options], ids=str)
+def test_what_vernal_refuses_to_read_is_not_accepted(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VERNAL_DATA", raising=False)
+    file = write_task(case, tmp_path)
+    with pytest.raises(Unreadable):
+        read_by_the_checker(file)
+
+
+def test_certificates_of_tasks_that_are_not_read_are_unchecked(tmp_path: Path) -> None:
+    task = written(tmp_path, HALVING)
+    file = certified(task, "G[0,3] (x <= 2)", tmp_path, engine="explicit")
+    assert file is not None
+    known = hashlib.sha256(task.read_bytes()).hexdigest()
+    task.write_text(f'{HALVING}[environment.let]\nnever = "clip(x, 0)"\n')
+    file.write_text(file.read_text().replace(known, hashlib.sha256(task.read_bytes()).hexdigest()))
+    with pytest.raises(Unreadable, match="clip does not take 2 arguments"):
+        checked(file, task)
+    assert vernal_check([str(file)]) == 5
+
+
+def test_worlds_may_be_files_below_the_task(tmp_path: Path) -> None:
+    (tmp_path / "world.toml").write_text(HALVING)
+    task = written(tmp_path, 'vernal = 1\nworld = "world.toml"\n')
+    file = certified(task, "G[0,4] (x <= 2)", tmp_path, engine="explicit")
+    assert file is not None
+    assert "the world world.toml" in checked(file, task).trusted
+    (tmp_path / "world.toml").write_text(HALVING.replace("choose(0, 1)", "choose(0, 3)"))
+    with pytest.raises(Rejected, match="networks"):
+        checked(file, task)

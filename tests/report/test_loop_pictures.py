@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from tests.sampled_loops import LOOPS
+from tests.sampled_loops import LOOPS, linear_network
 from vernal.engines.check import parse_formula
 from vernal.engines.timed_questions import timed_question
 from vernal.evidence.result import Result
@@ -79,6 +80,20 @@ def test_a_tube_has_a_panel_for_what_is_held(tmp_path: Path) -> None:
     assert len(set(lower[:, 0])) == 10
     above = max(patch.zorder for patch in state.patches)
     assert above > max(line.zorder for line in state.lines)
+
+
+@pytest.mark.parametrize(("of", "axes"), [(["x", "u"], ["x", "u"]), (["x", "y"], ["y", "time"])])
+def test_what_is_held_is_drawn_over_time_and_two_states_in_a_plane(
+    of: list[str], axes: list[str], tmp_path: Path
+) -> None:
+    turning = vn.System(
+        state={"x": vn.real(-8, 8), "y": vn.real(-8, 8)},
+        init={"x": vn.interval(1, 2), "y": 0},
+        agents={"u": vn.agent(linear_network("gain", (-2.0,)), observe=lambda s: [s.x], act="raw", every="0.1")},
+        rates=lambda s: {"x": s.y, "y": s.u - s.y},
+    )
+    figure = vn.reach(turning, of=of, time=Fraction(1, 2), timeout=30).plot(tmp_path / "drawn.png")
+    assert [one.get_ylabel() for one in figure.axes] == axes
 
 
 def test_a_report_shows_a_tube_of_what_holds_and_a_plane_of_what_does_not(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
+from tests.trial import one
 from vernal.cli.main import main
 from vernal.evidence.result import UNKNOWN, EngineAttempt, Result
 from vernal.report.next_steps import as_call, cheap_steps, next_steps, round_up, suggestions
@@ -57,8 +58,8 @@ def test_every_command_that_is_suggested_can_be_run(disc: Path, capsys: pytest.C
     commands = [shlex.split(one["command"]) for one in result["try"]]
     assert commands[0] == ["vernal", "check", str(disc), "--property", "low", "--seed", "3"]
     assert [one["engine"] for one in result["tried"]] == ["bounds"]
-    for one in result["try"]:
-        assert f"{one['command']}    # {one['why']}" in said
+    for step in result["try"]:
+        assert f"{step['command']}    # {step['why']}" in said
     for words in commands[1:]:
         assert {"--no-tighten", "--engine"} <= set(words), "options of the engine stay with it"
         assert main([*words[1:], "--quiet"]) in (0, 5, 10)
@@ -75,6 +76,11 @@ def test_the_engines_are_told_one_by_one(disc: Path) -> None:
     shown = show_result(result)
     assert all(word in shown for word in ("<td", "too loose", "all paths by sets of states", "vn.check(task,"))
     assert "try another engine" not in shown
+
+
+def test_more_time_names_engines_and_not_who_asks_them(disc: Path) -> None:
+    nobody = open_result(disc, reason="timeout after 3 s", tried=(EngineAttempt("auto", 3.0, "timeout after 3 s"),))
+    assert next(cheap_steps(nobody)).why == "more time"
 
 
 def test_a_shorter_time_is_short_to_type(tmp_path: Path) -> None:
@@ -99,6 +105,16 @@ def test_other_engines_take_the_claim(disc: Path) -> None:
             vn.HOLDS,
             vn.UNKNOWN,
         )
+
+
+def test_engines_that_give_up_at_once_are_not_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulations end and find nothing; the machine's speed must not decide which engines have ended."""
+    monkeypatch.setattr("vernal.report.next_steps.TRIAL_SECONDS", 30)
+    made = one(init={"x": 0}, step=lambda s: {"x": s.x + vn.between(0, 1)})
+    result = Result("G[0,3] (x <= 3.5)", UNKNOWN, "auto", reason="open", task=vn.Task(made), seconds=1.0)
+    assert result.task is not None
+    found = [step.changes.get("engine") for step in next_steps(result, result.task)]
+    assert found == ["bounds", "paths", None]  # the last is a shorter time
 
 
 def test_calls_are_valid_python(disc: Path) -> None:

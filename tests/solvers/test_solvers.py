@@ -177,3 +177,11 @@ def test_quick_work_is_not_waited_for() -> None:
     done: list[float] = []
     assert watched(lambda: done.append(time.monotonic()), lambda: None, float("inf"))
     assert done
+
+
+def test_a_context_of_z3_that_is_interrupted_while_it_is_made_is_silent() -> None:
+    """Python deletes it all the same, and would print what goes wrong there."""
+    pytest.importorskip("z3", reason="needs the extra smt")
+    from vernal.solvers.z3 import Context
+
+    Context.__new__(Context).__del__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,22 +56,58 @@ def test_starts_outside_the_initial_set_are_said(tmp_path: Path) -> None:
     assert not found.agrees
 
 
-def test_a_task_that_draws_is_compared_by_its_nearest_draw() -> None:
-    windy = vn.System(
-        state={"x": vn.real(), "v": vn.real()},
-        init={"x": vn.interval(-1, 1), "v": 0},
-        agents={
-            "push": vn.agent(
-                vn.worlds.system("mountaincar_continuous").agents[0].networks[0],
-                observe=lambda s: [s.x, s.v],
-                act="raw",
-            )
-        },
-        step=lambda s: {"x": s.x + vn.between(-1, 1), "v": vn.between(-1, 1)},
-    )
-    found = vn.worlds.compare(windy, "MountainCarContinuous-v0", runs=1, steps=5)
-    assert max(one.difference for one in found.deviations) < 0.2
-    assert not found.growth
+HOVER = """
+import gymnasium, numpy
+
+class Hover(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(numpy.array([0, -5], "f"), numpy.array([20, 5], "f"))
+    action_space = gymnasium.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.h, self.v = self.np_random.uniform(8, 12), self.np_random.uniform(-1, 1)
+        return numpy.array([self.h, self.v], "f"), {}
+
+    def step(self, action):
+        self.v += 0.1 * (int(action) - 1 + self.np_random.uniform(-0.2, 0.2))
+        self.h += 0.1 * self.v - self.np_random.choice([0, 0.01])
+        return numpy.array([self.h, self.v], "f"), 0.0, False, False, {}
+
+gymnasium.register("Hover-v0", entry_point=Hover)
+"""
+MOTION = """
+[environment.let]
+speed = "v + 0.1 * (match(agent, A0: -1, A1: 0, A2: 1) + between(-0.2, 0.2))"
+[environment.next]
+h = "h + 0.1 * speed - choose(0, 0.01)"
+v = "speed"
+"""
+
+
+def test_an_environment_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drafted under the name that it was given, filled in, and compared: what is drawn is no difference."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hovering_above.py").write_text(HOVER)
+    found_before = list(sys.path)
+    text = vn.worlds.draft("hovering_above:Hover-v0").replace("x0", "h").replace("x1", "v")
+    assert sys.path == found_before
+    assert "#   vernal compare FILE --gym hovering_above:Hover-v0" in text
+    assert 'stays = "G[0,20] (h >= 0 & h <= 20)"' in text
+    head, tail = text.split("[environment.next]")
+    (tmp_path / "mine.toml").write_text(head + MOTION + "[properties]" + tail.split("[properties]")[1], "utf-8")
+    assert vn.worlds.compare("mine.toml", "hovering_above:Hover-v0", runs=6, steps=12).agrees
+    for was, becomes, wrong in (
+        ("h + 0.1 * speed", "h + 0.1 * v", {"h"}),
+        ("between(-0.2, 0.2)", "between(-0.15, 0.2)", {"h", "v"}),
+        ("choose(0, 0.01)", "choose(0, 0.012)", {"h"}),
+    ):
+        (tmp_path / "other.toml").write_text((tmp_path / "mine.toml").read_text().replace(was, becomes), "utf-8")
+        found = vn.worlds.compare("other.toml", "hovering_above:Hover-v0", runs=6, steps=12)
+        assert {one.quantity for one in found.deviations if not one.is_explained} == wrong, str(found)
+    for name, said in (("broken", "ZeroDivisionError"), ("no_such_module", "No module named")):
+        (tmp_path / "broken.py").write_text("1 / 0")
+        with pytest.raises(vn.InputError, match=said):
+            vn.worlds.draft(f"{name}:Hover-v0")
 
 
 def test_a_draft_can_be_read_and_is_not_right_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +139,7 @@ def test_drafts_of_other_spaces(env: str, tmp_path: Path) -> None:
 def test_what_does_not_fit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in (
         (["cartpole", "--gym", "Pendulum-v1"], "observes 3 numbers, and the agent of the task 4"),
-        (["cartpole", "--gym", "Nothing-v9"], "Gymnasium has no environment 'Nothing-v9'"),
+        (["cartpole", "--gym", "Nothing-v9"], "as MODULE:Nothing-v9"),
         (["nothing.toml", "--gym", "CartPole-v1"], "nothing.toml"),
         (["spread2", "--gym", "CartPole-v1"], "several agents"),
         (["cartpole", "--gym", "CartPole-v1", "--agent", "pull"], "there is no agent 'pull'"),

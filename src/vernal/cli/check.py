@@ -18,7 +18,7 @@ from vernal.cli.abstractions import AbstractionFiles, with_abstraction
 from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
 from vernal.cli.invocation import command_line
-from vernal.cli.next_commands import GivenOptions, as_command, given_options
+from vernal.cli.next_commands import GivenOptions, as_command, given_options, tube_command
 from vernal.cli.options import (
     AllowOutside,
     Asked,
@@ -192,13 +192,14 @@ class Invocation:
 
     def go(self) -> int:
         """Answer one after the other, then write what was asked for."""
-        from vernal.engines.check import keeping
+        from vernal.engines.check import asked_together, keeping
         from vernal.engines.time_shares import FairShares
         from vernal.run.budget import silent
 
         stopped: KeyboardInterrupt | None = None
         formulas = [question.formula for question in self.asked]
-        several = FairShares([], self.limits.budget(started(), silent))
+        together = asked_together(self.task, [(question.name, question.formula) for question in self.asked])
+        several = FairShares([], replace(self.limits.budget(started(), silent), together=together))
         try:
             with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.options) as kept:
                 several.asks = [partial(self.answer, question, kept) for question in self.asked]
@@ -289,7 +290,8 @@ class Invocation:
         drawing = Drawing.after(self.limits.budget(started(), silent), stopped)
         shown = [result for result in self.results if result.evidence is not None]
         if not shown:
-            self.mention(f"nothing is drawn to {file}: {NO_EVIDENCE}")
+            tube = tube_command(self.given, file)
+            self.mention(f"nothing is drawn to {file}: {NO_EVIDENCE}; what can happen is drawn by {tube}")
         for target, result in zip(targets(file, shown), shown, strict=True):
             self.mention(drawing.saved(target, partial(_draw, result, target)))
         return drawing.interrupt

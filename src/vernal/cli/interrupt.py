@@ -40,11 +40,19 @@ def _again(lost: UnraisableHookArgs) -> None:
     """Send an interrupt again that was lost in a callback, once this hook is left; report everything else as usual."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
-        later = threading.Timer(AGAIN_AFTER, os.kill, (os.getpid(), number))
+        later = threading.Timer(AGAIN_AFTER, _send, (number,))
         later.daemon = True
         later.start()
     else:
         sys.__unraisablehook__(lost)
+
+
+def _send(number: int) -> None:
+    """Send a signal to this process; on Windows os.kill would end it at once."""
+    if sys.platform == "win32":
+        signal.raise_signal(number)
+    else:
+        os.kill(os.getpid(), number)
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from vernal.cli import (
     work,
 )
 from vernal.cli.clock import invoked, process_start
+from vernal.cli.headings import Headed
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.invocation import given
 from vernal.cli.options import option
@@ -112,7 +113,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is fo
     example.example: ("List the shipped examples, or write one.", example.EXAMPLES),
 }
 for _command, (_about, _examples) in COMMANDS.items():
-    app.command(_command.__name__, short_help=_about, epilog=_examples)(_command)
+    app.command(_command.__name__, cls=Headed, short_help=_about, epilog=_examples)(_command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

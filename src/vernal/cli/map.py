@@ -77,25 +77,28 @@ def map(
     json: Json = None,
     csv: Annotated[Path | None, option("--csv FILE", "Write the cells as CSV.")] = None,
     plot: Annotated[Path | None, option("--plot FILE", "Draw two of the axes (.png, .svg or .pdf).")] = None,
-    colour: Annotated[str, option("--colour NAME", "With --plot: by kind, or safe cells by their margin.")] = "kind",
+    colour: Annotated[str, option("--colour NAME", "By kind, safe cells by margin, or others by steps.")] = "kind",
     axes: Annotated[str | None, option("--axes X,Y", "With --plot: the axes that are drawn; the first two.")] = None,
     at: Annotated[
         list[str] | None,
         option("--at NAME=VALUE", "With --plot: where the other axes are, or NAME=worst; in the middle."),
     ] = None,
     html: Annotated[Path | None, option("--html FILE", "Write a page to zoom, hover and click.")] = None,
+    certificate: Annotated[
+        Path | None, option("--certificate FILE", "Write a certificate of the safe cells, for `vernal-check`.")
+    ] = None,
     events: Annotated[str | None, option("--events FILE", "Progress as JSON lines; `-` is stdout.")] = None,
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
     """Map where a claim holds: proven cells, replayed paths, what is open, with exact shares."""
-    from vernal.formats.loading import free_parameters
+    from vernal.formats.loading import free_parameters, freed
     from vernal.queries.maps.axes import map_axes, parse_intervals
     from vernal.queries.maps.map_run import parse_rule
     from vernal.queries.public_map import finished, make_sheets, mapped, prepared
     from vernal.report.map_pictures import drawable
 
-    writable(json, csv, plot, html, output, None if events == "-" else events)
+    writable(json, csv, plot, html, output, certificate, None if events == "-" else events)
     if events == "-" and json == "-":
         raise InputError("--events and --json cannot both go to stdout; name a file for one of them")
     if limits.journal is not None:
@@ -108,18 +111,26 @@ def map(
     tasks = limits.read(lambda: planning.open(task, property, reading.check, allow_outside=allow_outside), reading)
     tasks = free_parameters(tasks, given.intervals)
     ask = partial(_question, properties=property, specs=spec, time=time)
-    sheets = limits.read(lambda: make_sheets(lambda at: limits.abstracted(tasks.task(at)), given, fixed, ask), reading)
-    refuse_overwriting(inputs_of(sheets.tasks[0]), (json, csv, plot, html, output, events))
+    make = lambda at: limits.abstracted(tasks.task(at))  # noqa: E731
+    sheets = limits.read(lambda: make_sheets(make, given, fixed, ask, freed(tasks)), reading)
+    refuse_overwriting(inputs_of(sheets.tasks[0]), (json, csv, plot, html, output, certificate, events))
     drawable(map_axes(sheets.tasks[0].model, given.intervals, sheets.tasks[0].parameters), drawing)
     with Live("map", quiet=quiet) as live, _told(events) as tell:
         budget = limits.budget(started(), live)
-        run = prepared(sheets, budget, rule, cells, limits.engine, limits.options, cell_timeout, tell)
+        counts = colour == "steps"
+        run = prepared(sheets, budget, rule, cells, limits.engine, limits.options, cell_timeout, tell, counts)
         try:
-            found = mapped(run, sheets, output)
+            found = mapped(run, sheets, output, limits.place)
             code = exits.OK if run.is_met else exits.UNDECIDED
         except KeyboardInterrupt as interrupt:
             found, code = finished(run, sheets), exit_code(interrupt)
-    _tell(found, json, events, {"csv": csv, "output": output, "plot": plot, "html": html}, drawing)
+    _tell(
+        found,
+        json,
+        events,
+        {"csv": csv, "output": output, "plot": plot, "html": html, "certificate": certificate},
+        drawing,
+    )
     raise typer.Exit(code)
 
 
@@ -171,7 +182,9 @@ def _tell(
                 found.plot(file, **drawing)
             elif name == "html":
                 found.page(file)
+            elif name == "certificate":
+                found.certify(file)
             else:
-                hooked = found.save
-                hooked(file)
-            show(f"{'map' if name == 'output' else name} written to {file}", stream)
+                found.save(file)
+            check = f"    check: vernal-check {file}" if name == "certificate" else ""
+            show(f"{'map' if name == 'output' else name} written to {file}{check}", stream)

@@ -13,6 +13,8 @@ from vernal.cli.options import Limits
 from vernal.cli.planning import Planning
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vernal.evidence.result import Result
     from vernal.report.next_steps import NextStep
 
@@ -48,10 +50,20 @@ def as_command(given: GivenOptions, result: Result, step: NextStep) -> str:
         changed["timeout"] = max(before, float(changes["timeout"] or 0))  # no less than all properties had together
     if "set" in changes:
         changed["set"] = [*_listed(kept.get("set")), changes["set"]]
-    words = ["vernal", "check", str(given["task"])]
-    for name, value in {**asked, **kept, **changed}.items():
+    return _command("check", given, {**asked, **kept, **changed})
+
+
+def tube_command(given: GivenOptions, file: Path) -> str:
+    """What draws the sets of states of the same model."""
+    kept = {name: given[name] for name in ("property", *QUESTION) if name in given and name != "time"}
+    return _command("reach", given, {**kept, "plot": file})
+
+
+def _command(name: str, given: GivenOptions, options: Mapping[str, object]) -> str:
+    words = ["vernal", name, str(given["task"])]
+    for option, value in options.items():
         for one in _listed(value):
-            words += [f"--{name.replace('_', '-')}", *([] if one is True else [_shown(one)])]
+            words += [f"--{option.replace('_', '-')}", *([] if one is True else [_shown(one)])]
     return shlex.join(words)
 
 

@@ -35,14 +35,15 @@ def work(
     quiet: Quiet = False,
 ) -> None:
     """Answer the sub-problems of a run with --on dir:FOLDER."""
-    from vernal.queries.cells import FUNCTIONS
+    from vernal.queries import cells
+    from vernal.queries.maps import map_jobs
     from vernal.run.folder_worker import FolderWorker
 
     if not 0 <= idle < float("inf"):
         raise InputError(f"--idle has to be a number of seconds, not {idle:g}")
     joined = _joined(folder, idle)
     with Live("work", quiet=quiet) as live:
-        done = FolderWorker(joined, FUNCTIONS, idle, live).go()
+        done = FolderWorker(joined, (*cells.FUNCTIONS, *map_jobs.FUNCTIONS), idle, live).go()
     if not quiet:
         say(f"{done} sub-problems answered")
 

@@ -28,7 +28,7 @@ from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory_margin import trajectory_margin
 from vernal.evidence.walk import NotAPath
 from vernal.logic.claim import Claim
-from vernal.logic.prefix import refutable
+from vernal.logic.prefix import refuted_within
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.model.held_loop import loop_of
@@ -196,9 +196,9 @@ def _timed_margin(question: Question, trace: Trace, budget: Budget) -> float | N
 
 
 def margin_on(trace: Trace, claim: Claim) -> float | None:
-    """By how much the claim is true on a path; of a claim without a bound, what a prefix of this length can tell."""
-    found = confirm.margin(trace, claim.path if trace.complete else refutable(claim.path))
-    return None if found is None else found + 0.0
+    """By how much a path fails the claim, as a number that is not above 0; None where its positions do not tell."""
+    found = confirm.margin(trace, claim.path if trace.complete else refuted_within(claim.path, len(trace)))
+    return None if found is None or found > 0 else found + 0.0
 
 
 def _fails(question: Question, known: FailingState, budget: Budget) -> Result:

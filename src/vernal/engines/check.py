@@ -45,6 +45,7 @@ from vernal.reduce.deployed import CALLED, Deployed
 from vernal.reduce.kept_faces import KeptFaces
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
+from vernal.run.joint_questions import JointQuestions
 from vernal.run.threads import one_blas_thread
 from vernal.sets.wider_region import IN_RANGE, refuse_region
 
@@ -106,11 +107,17 @@ def in_range(task: Task) -> Formula:
 
 
 def _last_time(task: Task) -> Fraction:
-    """As far as the properties of a flow look."""
-    last = last_time(task.properties.values())
+    """As far as the properties of a flow look, in seconds."""
+    from vernal.logic.normal import horizon
+
+    grid = task.model.grid or Fraction(1)
+    seconds = last_time(formula for name, formula in task.properties.items() if task.time_of(name) is Time.SECONDS)
+    samples = [horizon(formula) for name, formula in task.properties.items() if task.time_of(name) is Time.SAMPLES]
+    last = max([seconds, *(grid * steps for steps in samples if steps is not None)])
     if not last:
         raise InputError(
-            "until when all trajectories stay in the region is asked as far as a property of the task looks"
+            "`in_range` is asked up to the last time that a property of the task names, and here is none; "
+            "add a property with one, as G[0, 5] p"
         )
     return last
 
@@ -155,7 +162,7 @@ def asked_deployed(task: Task, engine: Engine, question: Question, deployed: str
     if task.functions:
         raise InputError(CALLED)
     if (refused := reduction.takes(question)) is not None:
-        raise InputError(refused)
+        raise InputError(refused if question.name is None else f"{question.name}: {refused}")
     own = replace(budget, journal=None, keeps_sets=False)
     result = asked_of(Chain((reduction,), engine), question, own)
     if result.verdict is HOLDS and budget.keeps_sets:
@@ -273,6 +280,7 @@ def check(
     budget = replace(limits, keeps_sets=certificate is not False)
     if formula is None:
         named = _chosen(task, property)
+        budget = replace(budget, together=asked_together(task, named.items()))
         with keeping(journal, task, named.values(), engine, options) as kept:
 
             def asking(name: str, one: Formula) -> Ask:
@@ -313,6 +321,11 @@ def refuse_open(system: Model) -> None:
     if system.open_agents:
         names = ", ".join(map(repr, system.open_agents))
         raise InputError(f"there is no policy for {names}: nothing can be verified before every agent has one")
+
+
+def asked_together(task: Task, named: Iterable[tuple[str | None, Formula]]) -> JointQuestions:
+    """What these have in common: a flowpipe serves all claims in seconds."""
+    return JointQuestions(tuple(formula for name, formula in named if task.time_of(name) is Time.SECONDS))
 
 
 Keep = Callable[[Budget, Formula], Budget]  # the budget with the formula's entries of the journal, if one is kept

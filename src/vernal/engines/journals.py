@@ -102,6 +102,11 @@ def sweep_subject(base: Task, engine: str, options: Mapping[str, object]) -> Occ
     return Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)
 
 
+def map_subject(task: Task, engine: str, options: Mapping[str, object], claim: str, region: str) -> Occasion:
+    """What a map is about, for its folder of jobs."""
+    return Occasion(_digest(task), f"a map by {_said(engine, options)} of {claim} over {region}", None)
+
+
 @contextmanager
 def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[str, object]) -> Iterator[KnownCells]:
     """Keep a journal of a sweep, where a file for it is named; `base` is the task without the parameters swept over."""

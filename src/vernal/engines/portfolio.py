@@ -115,7 +115,7 @@ def stages(system: System) -> list[Turn]:
     short turn; bounds go on as long as cutting helps, and after all paths have most of the time that is left.
     """
     limits = effort(system)
-    early, late = graphs(system)
+    early, late = graphs(system, Explicit())
     bounds = Bounds()
     glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
     settled = Turn(operator_ends(Portfolio()), 0.5)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
@@ -31,7 +32,8 @@ from vernal.run.threads import one_blas_thread
 
 FIRST_BATCH, MAX_BATCH = 16, 64  # questions that are asked together at first, and at most
 MAX_ON_CARD = 512  # at most, where a card bounds them
-SECONDS_PER_QUESTION = 0.2  # of common work, at most
+SECONDS_PER_QUESTION = 0.2  # of the processor, for common work, at most
+MAX_WAITING = 5.0  # as many seconds of the wall as of the processor, at most
 COMMON_SHARE = 0.5  # of the time that each question has, at most, for common work
 PAYS = 0.25  # the share of the questions that common work should decide
 
@@ -147,25 +149,29 @@ NOTHING = Common({}, {})
 def ask_together(asked: Sequence[Question], engine: str, budget: Budget, patience: float) -> Common:
     """What common work finds out of some questions; the budget is that of one of them. Only steps are shared.
 
-    It takes `patience` seconds for each, at most, and no more than a share of the time that each has.
+    It takes `patience` seconds for each, at most, and no more than a share of the time that each has. These are seconds
+    of the processor: what is found must not depend on what else the machine does, or on how many work beside it.
     """
     questions = [question for question in asked if question.time is Time.STEPS]
     if len(questions) < 2 or engine not in METHODS:
         return NOTHING
     began = time.monotonic()
-    each = min(patience, COMMON_SHARE * (float("inf") if budget.timeout is None else budget.timeout))
-    limits = replace(budget, timeout=each * len(questions), started=began).apart()
-    found = _found(questions, engine, limits)
+    whole = COMMON_SHARE * len(questions) * (inf if budget.timeout is None else budget.timeout)
+    found = _found(questions, engine, budget, min(patience * len(questions), whole), whole)
     spent = time.monotonic() - began - sum(decided.seconds for decided in found.values())
     share = max(0.0, spent) / len(questions)
     known = {id(questions[place]): decided for place, decided in found.items()}
     return Common(known, {id(question): share for question in questions})
 
 
-def _found(questions: Sequence[Question], engine: str, budget: Budget) -> dict[int, Decided]:
+def _found(
+    questions: Sequence[Question], engine: str, budget: Budget, seconds: float, whole: float
+) -> dict[int, Decided]:
+    limits = replace(budget, timeout=seconds, started=time.process_time(), clock=time.process_time).apart()
+    wall = Budget(min(MAX_WAITING * seconds, whole))  # whatever looks at no clock is interrupted by this one
     try:
         with one_blas_thread(), using(device_for(budget.device, questions[0])):
-            return in_time(lambda: known_together(questions, budget, engine), budget)
+            return in_time(lambda: known_together(questions, limits, engine), wall)
     except (Stopped, MemoryError):  # each has a limit of its own when it is asked alone
         return {}
 

@@ -19,7 +19,7 @@ from vernal.engines.abilities import (
     by_tree_programs,
     path_by_path,
 )
-from vernal.engines.base import Engine
+from vernal.engines.base import Engine, guarded
 from vernal.engines.options import (
     AbstractionOptions,
     BmcOptions,
@@ -34,7 +34,9 @@ from vernal.engines.options import (
 )
 from vernal.engines.refusals import KIND_OF_MODEL, MISFIT, of_any_kind, of_every_step, of_what_is_kept
 from vernal.errors import InputError, MissingExtra, NameUnknown, nearest
+from vernal.evidence.knowledge import Open
 from vernal.logic.question import Question
+from vernal.run.budget import Budget
 
 Options = Mapping[str, object]
 NO_OPTIONS: Options = {}
@@ -72,6 +74,10 @@ class EngineEntry:
         except MissingExtra:
             kind = self._kind
             return str(kind.takes(kind.__new__(kind), question) or "") or None
+
+    def gives_up(self, question: Question, moment: Budget) -> bool:
+        """Whether the engine ends within a moment, and without an answer: with more time it would say the same."""
+        return isinstance(guarded(self.load(), question, moment), Open) and not moment.is_cut_short
 
     def check(self, options: Options) -> None:
         """An error for an option that it does not have, or a value that the option does not take."""
@@ -112,7 +118,7 @@ ENGINES: tuple[EngineEntry, ...] = (
     EngineEntry(
         "ends",
         "vernal.engines.operator_ends:operator_ends",
-        "exact ends of values: claims that clip, min, max or tanh keep with no room to spare",
+        "what values single operations can have: claims that clip, min, max or tanh keep with no room to spare",
         may=always_so("proves it where the ends of values alone do"),
     ),
     EngineEntry(
@@ -175,13 +181,13 @@ ENGINES: tuple[EngineEntry, ...] = (
     EngineEntry(
         "liveness",
         "vernal.engines.composition:liveness",
-        "LTL for all time by an automaton, and a bound on how often its marked edges are taken",
+        "LTL for all time: what breaks the claim (an automaton says what) happens only so many times on any path",
         may=by_proofs(of_any_kind),
     ),
     EngineEntry(
         "deepening",
         "vernal.engines.composition:deepening",
-        "claims without a bound, as far as finitely many steps decide them",
+        "claims without a time bound, where finitely many steps decide them",
         DepthOptions,
         may=always_so("may decide it where finitely many steps do"),
     ),

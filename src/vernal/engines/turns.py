@@ -29,11 +29,11 @@ class Turn(NamedTuple):
     waits: bool = False
 
 
-def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
+def graphs(system: System, states: Explicit, *, waits: bool = False) -> tuple[list[Turn], list[Turn]]:
     """All states one by one, before all paths where the ranges say that this will do, or after everything else.
 
-    A graph that may have no end is not waited for.
+    A graph that may have no end is not waited for. `waits`: whether it goes on where it was, in turns.
     """
     if is_discrete(system) and declared_states(system) <= MANY_STATES:
-        return [Turn(Explicit(), 0.6)], []
-    return [], [Turn(Explicit(), 0.5, BRIEF_SECONDS)] if is_enumerable(system) else []
+        return [Turn(states, 0.6, waits=waits)], []
+    return [], [Turn(states, 0.5, BRIEF_SECONDS, waits=waits)] if is_enumerable(system) else []

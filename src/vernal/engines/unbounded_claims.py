@@ -13,6 +13,7 @@ from vernal.engines.attempts import Attempts
 from vernal.engines.base import Engine
 from vernal.engines.deepening.engine import Deepening
 from vernal.engines.deepening.glance import FewSets, FirstWalk
+from vernal.engines.explicit.engine import Explicit
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.long_runs import FarRuns
 from vernal.engines.induction.engine import Induction
@@ -35,6 +36,8 @@ SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and th
 KEPT_GLANCE = 0.75  # of a glance, for invariants
 COMPONENTS_OF_A_GLANCE = 8  # of an affine loop, for which rows of its claim are pulled back in the time of a glance
 FIRST_STEP_SECONDS = 10.0  # for the first step of a finite system with many states
+STATES_SECONDS, CELLS_SECONDS = 1.0, 2.0  # for states one by one and cells of predicates, where both fit a question
+CELLS_TURN = 3.0  # times the turn of others, in each round
 FURTHER = 50  # times the depth, for simulations of claims without a bound
 
 
@@ -45,6 +48,7 @@ class RoundEngines(NamedTuple):
     invariants: Invariants  # goes on, as all that follow
     induction: Induction
     predicates: Engine
+    states: Explicit  # one by one, where predicates tell them apart: there are finitely many
     far: Engine  # simulations over many steps
 
     def waits(self, engine: Engine) -> bool:
@@ -59,24 +63,37 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     """
     question = attempts.question
     induction, predicates = composition.induction(), composition.predicates()
-    shared = RoundEngines(Lasso(options), Invariants(), induction, predicates, far_ahead(question, options))
-    early, late = graphs(question.system)
+    shared = RoundEngines(Lasso(options), Invariants(), induction, predicates, Explicit(), far_ahead(question, options))
+    early, late = graphs(question.system, shared.states, waits=True)
     if question.predicates:  # somebody thought of an abstraction
         yield Turn(shared.predicates, 0.6, waits=True)
-    yield Turn(Falsify(generations=0), 0.1, BRIEF_SECONDS)
+    has_cells = shared.predicates.takes(question) is None
+    yield Turn(Falsify(generations=0), 0.1, GLANCE if has_cells else BRIEF_SECONDS)
     backward = composition.backward()
     if not early and backward.takes(question) is None:
         yield Turn(backward, 0.3, FIRST_STEP_SECONDS, waits=True)
+    yield from one_by_one(shared, states=bool(early), has_cells=has_cells)
     yield from glances(question, options, shared)
     yield Turn(operator_ends(), 0.1, BRIEF_SECONDS)  # after those whose proofs come with an invariant
     methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):
         methods = [one for one in methods if not attempts.has_ended(one)]
         now = [one for one in methods if shared.waits(one) or number % ANEW_ROUNDS == 0]
+        parts = [CELLS_TURN if engine is shared.predicates else 1.0 for engine in now]
         for place, engine in enumerate(now):  # one more share is for what follows the round
-            yield Turn(engine, 1 / (len(now) - place + 1), seconds, waits=shared.waits(engine))
+            share = parts[place] / (sum(parts[place:]) + 1)
+            yield Turn(engine, share, parts[place] * seconds, waits=shared.waits(engine))
         yield from early if number == 0 else ()
     yield from late
+
+
+def one_by_one(shared: RoundEngines, *, states: bool, has_cells: bool) -> list[Turn]:
+    """Of finitely many states all there are, then cells of predicates: what boxes and pieces say of them is little.
+
+    Both go on in the rounds. `states`: ranges say that these are no more than can be looked at.
+    """
+    first = [Turn(shared.states, SHARE_OF_GLANCE, STATES_SECONDS, waits=True)] if states or has_cells else []
+    return [*first, *([Turn(shared.predicates, 0.3, CELLS_SECONDS, waits=True)] if has_cells else [])]
 
 
 def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Turn]:
@@ -121,6 +138,7 @@ def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
     paths = deciding(question)
     methods: list[Engine] = [shared.invariants, shared.induction, shared.predicates, composition.deepening(options)]
+    methods += [] if shared.predicates.takes(question) else [shared.states]
     if any(map(waits, paths)):
         methods += [shared.lasso, Liveness(composition.patient_methods())]
     return [engine for engine in (*methods, shared.far) if engine.takes(question) is None]

@@ -14,9 +14,10 @@ from vernal.logic.times import Time
 from vernal.model.tick import Tick, idle
 
 TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
+NOT_ALL = "the sets of states that {} leave out some behaviour, or add some, and {} no such claim (direction {})"
 OF_STATES = (
-    "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
-    "for all paths"
+    "not supported by this engine: every path keeps it, but this formula (CTL) asks more: at a state one of its "
+    "alternatives has to hold for all paths from there"
 )
 
 
@@ -27,11 +28,11 @@ def believed(claim: Claim, known: Known) -> Known:
             if subject is Subject.PATHS and claim.linear is None and not claim.mentions_some:
                 return left_open(known, OF_STATES)
             if not all(map(direction.may_prove, claim.quantifiers)):
-                return left_open(known, f"a proof of direction {direction.value} says nothing of some of these paths")
+                return left_open(known, NOT_ALL.format("it was proven on", "prove", direction.value))
         case Counterexample(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
             return left_open(known, "one path does not refute a claim of some path")
         case FailingState(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
-            return left_open(known, f"a refutation of direction {direction.value} says nothing of some of these paths")
+            return left_open(known, NOT_ALL.format("it fails on", "refute", direction.value))
     return known
 
 

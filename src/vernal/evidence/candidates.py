@@ -10,7 +10,7 @@ from vernal.evidence.replay import NotAPath, closed, run
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
-from vernal.logic.prefix import refutable
+from vernal.logic.prefix import refuted_within
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.model.system import Model
@@ -68,7 +68,7 @@ def witnessed(
 ) -> Proof:
     """A proof by one path on which the claim is true, from the only initial state; EXACT if it is the only path."""
     opposite = Not(question.claim.path)
-    margin = confirm.margin(trace, opposite if trace.complete else refutable(opposite))
+    margin = confirm.margin(trace, opposite if trace.complete else refuted_within(opposite, len(trace)))
     return Proof(
         engine=engine,
         direction=direction,

@@ -149,7 +149,8 @@ def _recheck_recurrence(found: RecurrentSet, said: Assertion) -> Recheck:
     if problem is not None:
         return Recheck(Judgement.UNDECIDED, f"{recurrence_words(found)}: {problem}", found)
     told = (
-        "all paths were followed there, and from there until they are back, and the formula is true on what was found"
+        "all paths were followed there, and from there until they are back, by the steps that the engine takes, "
+        "and the formula is true on what was found"
     )
     return Recheck(Judgement.ACCEPTED, f"{recurrence_words(found)}; {told}", found)
 
@@ -205,11 +206,16 @@ def encoded(evidence: Evidence, model: Model) -> dict[str, Any]:
     return {"evidence": evidence.kind, **CODECS[evidence.kind].encode(evidence, model)}
 
 
-def restored(fields: EvidenceFields, model: Model) -> Evidence:
-    """Evidence from a record of our own; its path is recomputed, and an error where it is none of the system."""
+def restored(fields: EvidenceFields, model: Model, *, recompute: bool = True) -> Evidence:
+    """Evidence from a record of our own; its path is recomputed, and an error where it is none of the system.
+
+    Without `recompute` only its form is checked: of records that a process of ours has made of a path it recomputed.
+    """
     fields = _with_kind(fields)
     try:
         found: Evidence = codec_of(fields["evidence"]).decode(fields, model)
+        if not recompute:
+            return found
         if isinstance(found, Tree):
             return replace(found, path=verified(found.path, _steps(model)))
         return verified(found, _steps(model)) if isinstance(found, Trace) and found.times is None else found

@@ -27,6 +27,10 @@ NO_FILE = "vernal-check reads the task from its file, and this one was made in P
 WORLD = "world:"
 OTHER_FILE = "vernal-check does not read {} yet"
 RowBound = tuple[tuple[Fraction, ...], Fraction]  # coefficients of the components, and what their sum is at most
+READ_BESIDE = {
+    ".toml": (".onnx", ".nnet"),
+    ".jani": (".onnx", ".nnet", ".jani2nnet", ".jani"),
+}  # by the task's own suffix
 ANY: PartialEnds = (None, None)
 
 
@@ -138,12 +142,10 @@ def unread(task: Task) -> str | None:
     """What `vernal-check` does not read of a task; None where it reads all of it."""
     if task.source is None:
         return NO_FILE
-    if not task.source.file.endswith(".toml"):
+    read = READ_BESIDE.get(Path(task.source.file).suffix)
+    if read is None:
         return OTHER_FILE.format(f"{Path(task.source.file).suffix} files")
     for network in task.networks:
-        if network.file.startswith(WORLD):
-            if network.file.endswith(".toml"):
-                return OTHER_FILE.format("worlds that are files of their own")
-        elif not network.file.endswith(".onnx"):
+        if not network.file.startswith(WORLD) and not network.file.endswith(read):
             return OTHER_FILE.format(network.file)
     return None

@@ -138,6 +138,21 @@ class PipeJudge:
         meets, decided = self._over(claim.arg, claim.bound, pipe)
         return float(min([pipe.until, _end(claim.bound), *pipe.times[meets & ~decided.true, 0]]))
 
+    def by_box(self, pipe: Flowpipe, until: Floats) -> tuple[Mask, Mask] | None:
+        """Of a claim `G[a,b] p`, of which boxes all trajectories keep it, and of which others some set is outside p.
+
+        `until` says for each box, which are the trails of segments, until when these tell everything. None: the claim
+        is another one.
+        """
+        claim = self.question.claim.normal
+        if not isinstance(claim, Always) or is_timed(claim.arg):
+            return None
+        meets, decided = self._over(claim.arg, claim.bound, pipe)
+        kept, fails = until >= _end(claim.bound), np.zeros(len(until), dtype=bool)
+        kept[pipe.sets.trail[meets & ~decided.true]] = False
+        fails[pipe.sets.trail[meets & decided.false]] = True
+        return kept, fails & ~kept
+
     def left_open(self, sets: TemplateSets, times: Floats) -> Mask:
         """Of a claim `G[a,b] p` that no further segment can close, the segments on which p is not known to be true."""
         claim, model = self.question.claim.normal, self.question.model

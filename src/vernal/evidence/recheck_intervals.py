@@ -27,6 +27,7 @@ from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Component, Expr
 
+UNDECIDED = "interval arithmetic does not decide the claim, or where a step leads"
 MAX_BOXES = 200_000  # of one set
 BOXES_PER_BLOCK = 4096  # boxes judged at once
 MAX_UNIONS = 2_000  # boxes of one set whose image is compared with several sets, which takes polyhedra
@@ -116,7 +117,7 @@ class IntervalCheck:
             done += len(block)
             if len(open_boxes):
                 if done > MAX_BOXES:
-                    raise CannotCheck(f"intervals do not settle {MAX_BOXES:,} boxes of one of the sets")
+                    raise CannotCheck(f"{UNDECIDED}, on {MAX_BOXES:,} boxes of one of the sets")
                 waiting.append(self._cut(open_boxes, total))
 
     def _open(self, block: Floats, own: SetsToBeIn | None, guard: Expr, judge: Judge) -> Flags:
@@ -135,7 +136,7 @@ class IntervalCheck:
     def _cut(self, boxes: Floats, total: Floats) -> Floats:
         """Both halves of every box, across the component that is widest in proportion; integers between values."""
         if not self.components:
-            raise CannotCheck("the invariant names no component, and intervals do not settle all states at once")
+            raise CannotCheck(f"{UNDECIDED}, on all states at once, and the invariant names no variable")
         low, high = boxes[:, 0], boxes[:, 1]
         at = np.arange(len(boxes))
         with np.errstate(invalid="ignore"):  # a box without an end has no middle, and is refused below
@@ -143,7 +144,7 @@ class IntervalCheck:
             side = np.argmax(width, axis=1)
             middle = 0.5 * low[at, side] + 0.5 * high[at, side]
         if not (np.isfinite(middle) & (low[at, side] < middle) & (middle < high[at, side])).all():
-            raise CannotCheck("intervals do not settle some states of the sets, however small the boxes around them")
+            raise CannotCheck(f"{UNDECIDED}, at some states of the sets, however small the boxes around them")
         left, right = boxes.copy(), boxes.copy()
         whole = np.array([var.sort.is_discrete for var, _ in self.components])[side]
         left[at, 1, side] = np.where(whole, np.floor(middle), middle)

@@ -45,16 +45,31 @@ def result_data(result: Result, system: Model) -> dict[str, Any]:
     }
 
 
-def result_of(data: Any, question: Question) -> Result:
-    """The result that was recorded, its path replayed; a path that says the opposite is an error."""
+def result_of(data: Any, question: Question, *, recompute: bool = True) -> Result:
+    """The result that was recorded, its path replayed; a path that says the opposite is an error.
+
+    Without `recompute` the record is believed: it comes from a process of ours, which has replayed the path.
+    """
     verdict = Verdict(data["verdict"])
-    evidence = _evidence(data, question, verdict)
+    evidence = _evidence(data, question, verdict, recompute=recompute)
+    reach = _reach(data, question) if verdict is HOLDS else None
+    return _result(data, question.claim.text, question.name, reach, evidence)
+
+
+def result_without_question(data: Any, text: str, name: str | None) -> Result:
+    """The result that was recorded of a question about steps, where it has no evidence."""
+    verdict, steps = Verdict(data["verdict"]), record_fields.whole(data["steps"])
+    reach: Reach | None = ForAllTime() if steps is None else UpToStep(steps)
+    return _result(data, text, name, reach if verdict is HOLDS else None, None)
+
+
+def _result(data: Any, text: str, name: str | None, reach: Reach | None, evidence: Evidence | None) -> Result:
     return Result(
-        question.claim.text,
-        verdict,
+        text,
+        Verdict(data["verdict"]),
         record_fields.text(data["engine"]),
-        question.name,
-        reach=_reach(data, question) if verdict is HOLDS else None,
+        name,
+        reach=reach,
         reason=record_fields.text_or_none(data["reason"]),
         proven_steps=record_fields.whole(data["proven_steps"]),
         assurance=None if data["assurance"] is None else Assurance[data["assurance"]],
@@ -90,10 +105,12 @@ def _reach(data: Any, question: Question) -> Reach:
     return ForAllTime(data.get("inside") != str(False)) if steps is None else UpToStep(steps)
 
 
-def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:
+def _evidence(data: Any, question: Question, verdict: Verdict, *, recompute: bool) -> Evidence | None:
     if all(data.get(key) is None for key in PAYLOADS):
         return None
-    found = restored(data, question.model)
+    found = restored(data, question.model, recompute=recompute)
+    if not recompute:
+        return found
     refuted = isinstance(found, Trace) and is_refuted(question, found)
     if isinstance(found, Trace) and verdict is VIOLATED and not refuted:
         raise FormatError("its trace does not refute the claim")

@@ -8,7 +8,8 @@ case in which it would be false (or true) is excluded where a linear program, ch
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -31,11 +32,12 @@ from vernal.interpret.geometry.affine_form import (
 from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.geometry.weak_duality import dual_maximum
 from vernal.interpret.linear.bounds import InputBox, Linear
-from vernal.interpret.numbers.rounding import TINY, Floats, Mask
+from vernal.interpret.numbers.rounding import TINY, Floats, Mask, float_above, float_below
 from vernal.interpret.sampled.plant import set_of
 from vernal.interpret.symbolic.affine import Forms
+from vernal.logic.compared_extremes import apart
 from vernal.logic.formula import And, Atom, Formula, Not, Or
-from vernal.logic.normal import atoms, fold, nnf
+from vernal.logic.normal import atoms, fold, nnf, rebuild
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
@@ -44,6 +46,7 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 TRIED = 64  # points of a segment at which a condition is looked at
+EXACT_INTEGERS = 2**53  # up to which the values of discrete variables are floats
 MAX_CASES = 64  # conjunctions of comparisons that are asked one by one for a segment
 
 RowCase = tuple[Row, ...]
@@ -74,7 +77,8 @@ class StateConditions:
 
     def normals(self, formula: Formula) -> NDArray[np.float64]:
         """The directions along which the formula's linear comparisons look, each of length one; (d, n)."""
-        found = [self._normal(form) for form in map(self.form, atoms(formula)) if form is not None]
+        compared = (one for atom in atoms(formula) for one in atoms(self._apart(Atom(atom))))
+        found = [self._normal(form) for form in map(self.form, compared) if form is not None]
         return np.array(found).reshape(-1, len(self.flow.state))
 
     def linear(self, expression: Expr) -> AffineForm | None:
@@ -95,7 +99,7 @@ class StateConditions:
 
     def over(self, condition: Formula, pipe: Flowpipe) -> SegmentTruth:
         """A condition, without temporal operators, over the segments of a pipe."""
-        normal = nnf(condition)
+        normal = nnf(self._apart(condition))
         known = fold(normal, _Bounds(self, pipe).rule)
         return SegmentTruth(
             known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false), known.false
@@ -103,7 +107,15 @@ class StateConditions:
 
     def margins(self, condition: Formula, pipe: Flowpipe) -> Floats:
         """For each segment a lower bound of the margin of a condition, whichever of its states is taken."""
-        return np.asarray(fold(nnf(condition), _Bounds(self, pipe).margin)[0])
+        return np.asarray(fold(nnf(self._apart(condition)), _Bounds(self, pipe).margin)[0])
+
+    def _apart(self, condition: Formula) -> Formula:
+        """A condition with what it compares written out, and |x|, max and min apart."""
+        named = fold(condition, lambda node, args: self._written_out(node) or rebuild(node, args))
+        return apart(named)
+
+    def _written_out(self, node: Formula) -> Formula | None:
+        return Atom(self.flow.resolve(node.expr)) if isinstance(node, Atom) else None
 
     def _excluded(self, condition: Formula, pipe: Flowpipe, asked: Mask) -> Mask:
         """Segments among those asked for in which the condition is nowhere true.
@@ -246,15 +258,47 @@ class _Bounds:
             return SegmentTruth(np.asarray(truth.must), ~np.asarray(truth.may))
         assert isinstance(atom, e.Compare)
         lower, upper = linear_range(form, self.conditions.flow, self.pipe)
-        positive, negative, never = lower > 0, upper < 0, np.zeros(len(lower), dtype=bool)
+        found = SignMasks(lower >= 0, lower > 0, upper <= 0, upper < 0) | axis_signs(
+            form, self.conditions.flow, self.pipe
+        )
+        zero, other = found.at_least & found.at_most, found.above | found.below
         match atom.op:
             case "<=":
-                return SegmentTruth(lower >= 0, negative)
+                return SegmentTruth(found.at_least, found.below)
             case "<":
-                return SegmentTruth(positive, upper <= 0)
+                return SegmentTruth(found.above, found.at_most)
             case "==":
-                return SegmentTruth(never, positive | negative)
-        return SegmentTruth(positive | negative, never)
+                return SegmentTruth(zero, other)
+        return SegmentTruth(other, zero)
+
+
+@dataclass(frozen=True, eq=False)
+class SignMasks:
+    """On which segments a number is at least zero, above it, at most zero, below it."""
+
+    at_least: Mask
+    above: Mask
+    at_most: Mask
+    below: Mask
+
+    def __or__(self, other: SignMasks) -> SignMasks:
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return SignMasks(*(first | second for first, second in pairs))
+
+
+def axis_signs(form: AffineForm, flow: Model, pipe: Flowpipe) -> SignMasks:
+    """The signs of a form in one variable: whether its ends on a segment are beyond a number, without any rounding."""
+    never = np.zeros(len(pipe.times), dtype=bool)
+    root = -form.constant / next(iter(form.coefficients.values()))
+    zero = Fraction(int(root.p), int(root.q))
+    if len(form.coefficients) != 1 or abs(zero) > EXACT_INTEGERS:
+        return SignMasks(never, never, never, never)
+    (((var, _), factor),) = form.coefficients.items()
+    column = flow.vars.index(var)
+    lower, upper = pipe.lower[:, column], pipe.upper[:, column]
+    below, above = float_below(zero), float_above(zero)
+    right = lower >= above, lower > below, upper <= below, upper < above
+    return SignMasks(*right) if factor > 0 else SignMasks(right[2], right[3], right[0], right[1])
 
 
 def linear_range(form: AffineForm, flow: Model, pipe: Flowpipe) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.margin import atom_margin, margins
 from vernal.logic.normal import fold, nnf, rebuild
-from vernal.logic.prefix import refutable
+from vernal.logic.prefix import refuted_within
 from vernal.logic.question import Question
 from vernal.logic.times import Time, is_timed
 from vernal.model import build
@@ -43,7 +43,7 @@ def trajectory_margin(recorded: Trace, question: Question, tick: Tick = idle) ->
 def _sampled_margin(formula: Formula, path: Trajectory) -> float:
     """The margin over samples: it does not fall where those of literals rise."""
     found, complete = path.samples()
-    literals = fold(nnf(formula if complete else refutable(formula)), _literal)
+    literals = fold(nnf(formula if complete else refuted_within(formula, len(found))), _literal)
     table = lambda atom, k: np.array([_above(atom_margin(atom), found[k], path)])  # noqa: E731
     return float(margins(literals, table, len(found))[0]) if found else math.inf
 

@@ -18,9 +18,11 @@ from vernal.evidence.document_head import head
 from vernal.evidence.result import HOLDS, Result
 from vernal.formats.task.shelf import Shelf
 from vernal.logic.task import Task
+from vernal.logic.times import Time
 from vernal.run.output import write_text
 
-VERSION, SEMANTICS = 1, "steps-1"
+VERSION = 1
+SEMANTICS = {Time.STEPS: "steps-1", Time.SECONDS: "seconds-1"}
 MAX_EXPANDED = 100_000  # sets that one with several discrete values is written as
 NOT_HELD = "there is no certificate of {}: it is {}"
 
@@ -45,7 +47,7 @@ class CertificateFile:
         told = head(self.task)
         return {
             "certificate": VERSION,
-            "semantics": SEMANTICS,
+            "semantics": SEMANTICS[self.task.time_of(self.name)],
             "tool": told["tool"],
             "task": told["task"],
             "formula": self.formula,
@@ -61,8 +63,9 @@ class CertificateFile:
 
 
 def worlds_of(task: Task) -> dict[str, dict[str, str]]:
-    """The texts of the worlds that a task is built on, as an entry of a header; none where it is built on none."""
+    """The texts of the worlds by name that a task is built on, as an entry of a header; files are read as files."""
     named = [one.file.removeprefix(WORLD) for one in task.networks if one.file.startswith(WORLD)]
+    named = [name for name in named if not name.endswith(".toml")]
     return {} if Shelf.find is None or not named else {"worlds": {name: Shelf.find(name) for name in named}}
 
 

@@ -19,6 +19,7 @@ from vernal.evidence.judgement import Judgement
 from vernal.evidence.kinds import Tree
 from vernal.formats.certificate import SEMANTICS, VERSION, worlds_of
 from vernal.logic.task import Task
+from vernal.logic.times import Time
 from vernal.model.sorts import BOOL
 
 NOT_INSTALLED = "vernal-check, which checks the sets in the file, is not installed: pip install ./checker"
@@ -77,7 +78,7 @@ def judged(tree: Tree, file: EvidenceFile, task: Task, found: Path) -> tuple[Jud
 def _lines(tree: Tree, file: EvidenceFile, task: Task) -> Iterator[Any]:
     yield {
         "certificate": VERSION,
-        "semantics": SEMANTICS,
+        "semantics": SEMANTICS[Time.STEPS],
         "task": file.task,
         "formula": file.formula,
         "property": file.property,

@@ -9,7 +9,7 @@ from vernal.errors import FormatError
 MAGIC = b"\x1f\x8b"  # how gzip data begins
 
 
-def unpacked(data: bytes, file: Path, most: int) -> bytes:
+def unpacked(data: bytes, file: Path, most: int, remark: str = "more than Vernal reads") -> bytes:
     """The content of a file, unpacked where it is gzip data; an error beyond so many bytes."""
     if not data.startswith(MAGIC):
         return data
@@ -21,7 +21,7 @@ def unpacked(data: bytes, file: Path, most: int) -> bytes:
     except zlib.error as error:
         raise FormatError(f"{file}: damaged gzip data ({error})") from None
     if len(content) > most:
-        raise FormatError(f"{file}: larger than {most // 2**20} MiB when unpacked, more than Vernal reads")
+        raise FormatError(f"{file}: larger than {most // 2**20} MiB when unpacked, {remark}")
     if not unpacker.eof:
         raise FormatError(f"{file}: damaged gzip data (it ends too early)")
     return content

@@ -22,6 +22,7 @@ class ReadLimits:
 
 
 DEFAULT = ReadLimits()
+REMEDY = "more than Vernal reads; --memory allows more"  # of a network
 
 
 def limits_for(memory: float | None, tick: Tick = idle) -> ReadLimits:
@@ -42,6 +43,4 @@ class Allowance:
         self.tick()
         self.taken += entries
         if self.taken > self.most:
-            raise FormatError(
-                f"its tensors have more than {self.most} entries together, more than Vernal reads; --memory allows more"
-            )
+            raise FormatError(f"its tensors have more than {self.most} entries together, {REMEDY}")

@@ -62,11 +62,11 @@ def free_parameters(tasks: Tasks, ends: Mapping[str, Ends]) -> Tasks:
     from vernal.formats.task.blueprint import Blueprint
 
     own = {name: pair for name, pair in ends.items() if isinstance(tasks, Blueprint) and name in tasks.table.parameters}
-    return _Freed(tasks.freeing(own), tuple(own)) if own and isinstance(tasks, Blueprint) else tasks
+    return FreedTasks(tasks.freeing(own), tuple(own)) if own and isinstance(tasks, Blueprint) else tasks
 
 
 @dataclass(frozen=True)
-class _Freed:
+class FreedTasks:
     """Tasks with some parameters freed; what cannot be read so is refused with the way out."""
 
     tasks: Tasks
@@ -83,6 +83,11 @@ class _Freed:
                 f"constant may stand: {error}. Take its values one by one, --over {self.names[0]}=lo..hi..step; where "
                 "it says where a variable starts, map over that variable"
             ) from None
+
+
+def freed(tasks: Tasks) -> tuple[str, ...]:
+    """The parameters that were made variables."""
+    return tasks.names if isinstance(tasks, FreedTasks) else ()
 
 
 def load(

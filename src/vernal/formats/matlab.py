@@ -21,7 +21,7 @@ import numpy as np
 
 from vernal.errors import FormatError
 from vernal.formats.layer_lists import MAX_LAYERS, ListedLayer, network_of
-from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
+from vernal.formats.limits import DEFAULT, REMEDY, Allowance, ReadLimits
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network
 
@@ -72,7 +72,7 @@ def _unpacked(content: bytes, order: str, most: int) -> Iterator[tuple[int, byte
     engine = zlib.decompressobj()
     plain = engine.decompress(content, most + 1)
     if len(plain) > most:
-        raise FormatError(f"one of its variables is larger than {most // 2**20} MiB unpacked, more than Vernal reads")
+        raise FormatError(f"one of its variables is larger than {most // 2**20} MiB unpacked, {REMEDY}")
     if not engine.eof:
         raise FormatError("one of its variables is compressed, and cut off")
     return _elements(plain, order)

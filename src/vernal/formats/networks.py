@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from vernal.errors import DataUnset, FormatError, InputError, Stopped, nearest
 from vernal.formats.compression import unpacked
-from vernal.formats.limits import DEFAULT, ReadLimits
+from vernal.formats.limits import DEFAULT, REMEDY, ReadLimits
 from vernal.formats.missing_file import missing_file
 from vernal.formats.onnx.external import MARK, with_data
 from vernal.model.network import Network
@@ -109,7 +109,7 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def read_bytes(file: Path, most: int = DEFAULT.bytes) -> bytes:
+def read_bytes(file: Path, most: int = DEFAULT.bytes, remark: str = "more than Vernal reads") -> bytes:
     """The content of a plain file of at most so many bytes."""
     try:
         if not file.exists():
@@ -123,7 +123,7 @@ def read_bytes(file: Path, most: int = DEFAULT.bytes) -> bytes:
             raise
         raise FormatError(f"{file}: cannot be opened ({error})") from None
     if content is None or len(content) > most:
-        raise FormatError(f"{file}: larger than {most // 2**20} MiB, which is more than Vernal reads")
+        raise FormatError(f"{file}: larger than {most // 2**20} MiB, {remark}")
     return content
 
 
@@ -132,9 +132,9 @@ def read_whole(file: Path, most: int = DEFAULT.bytes) -> tuple[bytes, str]:
 
     With `policy.onnx.data` beside `policy.onnx` that is the sha256 of the one followed by the other.
     """
-    packed = read_bytes(file, most)
+    packed = read_bytes(file, most, REMEDY)
     digest = hashlib.sha256(packed)
-    content = unpacked(packed, file, most) if file.suffix.lower() == PACKED else packed
+    content = unpacked(packed, file, most, REMEDY) if file.suffix.lower() == PACKED else packed
     if unpacked_name(file).suffix.lower() == ".onnx" and MARK in content:
         with _naming(file):
             content, others = with_data(content, lambda location: _read_beside(file, location, most), most)
@@ -148,7 +148,7 @@ def _read_beside(file: Path, location: str, most: int) -> bytes:
     target = file.parent / location
     if not target.resolve().is_relative_to(file.parent.resolve()):
         raise FormatError(f"{location!r} is a link to a file outside the folder of the network")
-    return read_bytes(target, most)
+    return read_bytes(target, most, REMEDY)
 
 
 def _neighbours(file: Path) -> str:

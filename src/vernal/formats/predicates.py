@@ -34,12 +34,13 @@ def with_predicates(task: Task, choice: str) -> Task:
 
 def read_predicates(file: Path, task: Task) -> tuple[Expr, ...]:
     """The predicates of a file, over the state variables and constants of a task, each once."""
-    names: dict[str, Expr] = {**task.constants, **{variable.name: variable.var for variable in task.system.state}}
+    state = task.system.state
+    names: dict[str, Expr] = {**task.constants, **{variable.name: variable.var for variable in state}}
+    arrays = arrays_of(state)
     if file.suffix.lower() in JSON:
         whole, _ = read_json(file)
-        return tuple(dict.fromkeys(read_condition(item, names) for item in whole.items()))
-    state = task.system.state
-    scope = Scope(names, arrays=arrays_of(state), ranges=index_ranges(state))
+        return tuple(dict.fromkeys(read_condition(item, {**arrays, **names}) for item in whole.items()))
+    scope = Scope(names, arrays=arrays, ranges=index_ranges(state))
     return tuple(dict.fromkeys(_condition(text, file, scope) for text in _texts(file)))
 
 

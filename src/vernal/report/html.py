@@ -144,7 +144,7 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     drawn = "\n".join(_figures(pictures.paths))
     parts.append(drawn if result.trace is None else with_slider(result.trace, drawn, _trace(result.trace)))
     if pictures.faults:
-        parts += ["<h3>Which decision was wrong</h3>", pictures.faults]
+        parts += ["<h3>Which decision was wrong</h3>", f'<div class="scroll">{pictures.faults}</div>']
     if result.invariant is not None:
         parts += [*_figures(pictures.invariant), _invariant(result.invariant)]
     parts += [pictures.certificate] if pictures.certificate else []

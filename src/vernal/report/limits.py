@@ -1,4 +1,4 @@
-"""Where the claims of a formula end: the values at which one quantity turns one of its comparisons."""
+"""The limits of a formula: the numbers that its comparisons compare a quantity with."""
 
 from __future__ import annotations
 

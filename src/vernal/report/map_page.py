@@ -13,12 +13,14 @@ from vernal.evidence.codec import encoded
 from vernal.evidence.trace import Trace
 from vernal.logic.printing import number
 from vernal.queries.maps.cell_tree import KINDS, NUMBER
+from vernal.queries.maps.map_certificate import certificate_lines
 from vernal.queries.maps.map_file import map_document
-from vernal.queries.maps.region_map import RegionMap
+from vernal.queries.maps.region_map import NOT_ASKED, RegionMap
 from vernal.report.csv_cells import write_rows
 from vernal.report.document import dump
 from vernal.report.map_pictures import COLOURS, percent
 from vernal.report.markup import escape
+from vernal.run.budget import Budget
 from vernal.run.output import write_text
 
 MAX_TRACES = 2000  # of a page: each takes a few hundred characters
@@ -42,6 +44,7 @@ def _data(found: RegionMap) -> dict[str, Any]:
     rows: list[list[Any]] = []
     traces: dict[str, Any] = {}
     reasons: dict[str, str] = {}
+    steps: dict[str, int] = {}
     for sheet, node, box in found.tree.cells():
         margin, shown = found.tree.margin[node], found.tree.evidence.get(node)
         place = len(rows)
@@ -49,6 +52,8 @@ def _data(found: RegionMap) -> dict[str, Any]:
         rows.append([sheet, found.tree.kind[node], None if margin != margin else margin, *ends])
         if isinstance(shown, Trace) and len(traces) < MAX_TRACES:
             traces[str(place)] = encoded(shown, found.question.model).get("trace")
+        if node in found.tree.steps:
+            steps[str(place)] = found.tree.steps[node]
         if node in found.tree.reasons:
             reasons[str(place)] = found.tree.reasons[node]
     shares = found.shares
@@ -65,12 +70,21 @@ def _data(found: RegionMap) -> dict[str, Any]:
         "cells": rows,
         "traces": traces,
         "reasons": reasons,
+        "otherwise": NOT_ASKED,
+        "steps": steps,
+        "last": found.question.claim.horizon,
     }
 
 
 def save_map(found: RegionMap, file: str | Path) -> None:
     """The cells as CSV where the file is called so, else the tree as JSON."""
     write_text(file, csv_map(found) if Path(file).suffix.lower() == ".csv" else dump(map_document(found)))
+
+
+def certify_map(found: RegionMap, file: str | Path, timeout: float | None = None) -> None:
+    """The certificate of the safe cells: a line of JSON each for the header, and for every cell and set."""
+    lines = certificate_lines(found, Budget(timeout))
+    write_text(file, "".join(f"{json.dumps(line, separators=(',', ':'), allow_nan=False)}\n" for line in lines))
 
 
 def csv_map(found: RegionMap) -> str:
@@ -84,11 +98,12 @@ def csv_map(found: RegionMap) -> str:
             *(number(end) for name in names for end in cell.ends[name]),
             cell.kind.value,
             cell.margin,
+            *([cell.steps] if found.tree.steps else []),
             str(cell.share),
         ]
         for cell in found.cells
     )
-    write_rows(text, [[*titles, "kind", "margin", "share"], *rows])
+    write_rows(text, [[*titles, "kind", "margin", *(["steps"] if found.tree.steps else []), "share"], *rows])
     return text.getvalue()
 
 

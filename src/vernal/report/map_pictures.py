@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vernal.errors import InputError
 from vernal.logic.printing import number
+from vernal.logic.question import Question
 from vernal.queries.maps.axes import MapAxis
+from vernal.queries.maps.cell_steps import step_claim
 from vernal.queries.maps.cell_tree import CellKind
 from vernal.queries.maps.region_map import MapCell, RegionMap
 from vernal.report.figures import WIDTH, draw_figure, new_figure
@@ -26,7 +29,9 @@ COLOURS = {
     CellKind.NO_START: "#ffffff",
 }
 MIN_OUTLINED = Fraction(1, 80)  # of an axis: the outline of a narrower cell would hide it
-COLOURINGS = ("kind", "margin")
+COLOURINGS = ("kind", "margin", "steps")
+FEW_STEPS, MANY_STEPS = (0.55, 0.12, 0.10), (0.98, 0.86, 0.62)  # of cells that are not safe
+MAX_SHADES = 6  # of a legend
 WORST = "worst"
 BETTER_FIRST = (CellKind.NO_START, CellKind.SAFE, CellKind.OPEN, CellKind.UNSAFE, CellKind.WHOLLY_UNSAFE)
 
@@ -40,13 +45,17 @@ def plot_map(
 ) -> Any:
     """Draw two of the axes (or one); to a file by its suffix if one is named."""
     drawable(found.axes, {"colour": colour, "axes": axes, "at": at})
+    if colour == "steps":
+        step_claim(found.question)
+        if not found.tree.steps and found.shares[CellKind.SAFE] + found.shares[CellKind.NO_START] < 1:
+            raise InputError("the steps of this map were not counted; make it with steps=True (--colour steps)")
     return draw_figure(lambda: _figure(found, _drawn_axes(found.axes, axes), at or {}, colour), file)
 
 
 def drawable(axes: Sequence[MapAxis], drawing: Mapping[str, Any]) -> None:
     """Refuse a picture that cannot be drawn, before the map is made."""
     if drawing["colour"] not in COLOURINGS:
-        raise InputError(f"a map is coloured by {' or '.join(COLOURINGS)}, not by {drawing['colour']!r}")
+        raise InputError(f"a map is coloured by {', '.join(COLOURINGS)}, not by {drawing['colour']!r}")
     slice_values(axes, _drawn_axes(axes, drawing["axes"]), drawing["at"] or {})
 
 
@@ -98,8 +107,8 @@ def _figure(found: RegionMap, drawn: Sequence[str], at: Mapping[str, Any], colou
     figure = new_figure((WIDTH, 0.78 * WIDTH if len(drawn) == 2 else 1.6))
     panel = figure.subplots()
     boxes = [_corners(found, cell, drawn) for cell in shown]
-    largest = max((cell.margin for cell in shown if cell.margin is not None), default=0.0)
-    tones = [_tone(cell, colour, largest) for cell in shown]
+    shades = Shades.of(shown, colour, found.question)
+    tones = [shades.tone(cell) for cell in shown]
     edges = [tone if _is_fine(found, cell, drawn) else "white" for cell, tone in zip(shown, tones, strict=True)]
     panel.add_collection(PolyCollection(boxes, facecolors=tones, edgecolors=edges, linewidths=0.25))
     across = [float(end) for end in _axis(found, drawn[0])]
@@ -118,8 +127,10 @@ def _figure(found: RegionMap, drawn: Sequence[str], at: Mapping[str, Any], colou
     name = found.question.name or str(found.question.formula)
     panel.set_title(as_name(f"{found.task.name}: {name}{',  ' + said if said else ''}"), loc="left", fontsize=9)
     parts = [(kind, share) for kind, share in found.shares.items() if share]
-    labels = [f"{kind} {percent(share)}" for kind, share in parts]
-    patches = [Patch(facecolor=COLOURS[kind], edgecolor="#9aa3aa", linewidth=0.4) for kind, _ in parts]
+    entries = [*((COLOURS[kind], f"{kind} {percent(share)}") for kind, share in parts if shades.keeps(kind))]
+    entries += shades.legend()
+    labels = [label for _, label in entries]
+    patches = [Patch(facecolor=tone, edgecolor="#9aa3aa", linewidth=0.4) for tone, _ in entries]
     figure.legend(patches, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
 
@@ -151,11 +162,52 @@ def _is_fine(found: RegionMap, cell: MapCell, drawn: Sequence[str]) -> bool:
     return min(parts) < MIN_OUTLINED
 
 
-def _tone(cell: MapCell, colour: str, largest: float) -> Any:
-    if colour != "margin" or cell.kind is not CellKind.SAFE or cell.margin is None or largest <= 0:
+@dataclass(frozen=True)
+class Shades:
+    """How cells are coloured: by kind, safe ones by their margin, or those that are not safe by their steps."""
+
+    colour: str
+    largest: float = 0.0  # margin
+    counted: tuple[int, ...] = ()  # steps of cells that are not safe, each number once
+    last: int = 0  # step of the claim
+
+    @classmethod
+    def of(cls, cells: Sequence[MapCell], colour: str, question: Question) -> Shades:
+        """The shades of some cells."""
+        margin = max((cell.margin for cell in cells if cell.margin is not None), default=0.0)
+        steps = {cell.steps for cell in cells if cell.steps is not None and cell.kind is not CellKind.SAFE}
+        return cls(colour, margin, tuple(sorted(steps)), question.claim.horizon or 0)
+
+    def keeps(self, kind: CellKind) -> bool:
+        """Whether all cells of a kind have its colour."""
+        shaded = {"margin": [CellKind.SAFE], "steps": [CellKind.OPEN, CellKind.UNSAFE, CellKind.WHOLLY_UNSAFE]}
+        return kind not in shaded.get(self.colour, [])
+
+    def tone(self, cell: MapCell) -> Any:
+        """The colour of a cell."""
+        if self.colour == "margin" and cell.kind is CellKind.SAFE and cell.margin is not None and self.largest > 0:
+            return self.of_margin(cell.margin)
+        if self.colour == "steps" and cell.kind is not CellKind.SAFE and cell.steps is not None:
+            return self.of_steps(cell.steps)
         return COLOURS[cell.kind]
-    depth = min(1.0, cell.margin / largest)
-    return (0.88 - 0.75 * depth, 0.95 - 0.45 * depth, 0.86 - 0.66 * depth)
+
+    def of_margin(self, margin: float) -> tuple[float, ...]:
+        depth = min(1.0, margin / self.largest)
+        return (0.88 - 0.75 * depth, 0.95 - 0.45 * depth, 0.86 - 0.66 * depth)
+
+    def of_steps(self, steps: int) -> tuple[float, ...]:
+        part = min(1.0, (steps + 1) / max(self.last, 1))
+        return tuple(few + part * (many - few) for few, many in zip(FEW_STEPS, MANY_STEPS, strict=True))
+
+    def legend(self) -> list[tuple[Any, str]]:
+        """Some shades, each with what it says."""
+        if self.colour == "margin" and self.largest > 0:
+            said = [self.largest * part for part in (0.0, 0.5, 1.0)]
+            return [(self.of_margin(margin), f"safe by {margin:.3g}") for margin in said]
+        if self.colour == "steps":
+            every = -(-len(self.counted) // MAX_SHADES) or 1
+            return [(self.of_steps(k), "not proven" if k < 0 else f"up to step {k}") for k in self.counted[::every]]
+        return []
 
 
 def percent(share: Fraction) -> str:

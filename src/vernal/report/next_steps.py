@@ -1,7 +1,7 @@
 """What to try after *unknown*: changes of the question that can be asked as they stand, the most promising first.
 
-A change is offered only where it is valid: an engine that takes the claim and is installed, a parameter with which the
-task is read and starts or disturbances get smaller, a formula that is read again.
+A change is offered only where it is valid: an engine that takes the claim, is installed and does not give up at once, a
+parameter with which the task is read and starts or disturbances get smaller, a formula that is read again.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ MORE_TIME = 4  # times the seconds there were
 MAX_COMMAND = 400  # characters: a longer one nobody copies
 NARROWER = 10  # times smaller: starts and disturbances
 LOOKING_SECONDS = 0.5  # for what has to be tried out before it is suggested
+TRIAL_SECONDS = 0.05  # of them, for one engine: those that see at once that they are of no help have ended by then
 EXPLAINED = "interrupted"  # how reasons begin after which nobody wants advice
 
 
@@ -98,7 +99,8 @@ def cheap_steps(result: Result) -> Iterator[NextStep]:
         yield NextStep({"engine": None}, "asks every engine that fits")
     unfinished = [one.engine for one in result.attempts if one.outcome.startswith((UNFINISHED, TIMEOUT))]
     if unfinished or str(result.reason).startswith(TIMEOUT):
-        who = f" for {' and '.join(unfinished[-2:])}" if unfinished else ""
+        named = [name for name in unfinished if name != result.engine][-2:]
+        who = f" for {' and '.join(named)}" if named else ""
         yield NextStep({"timeout": str(round_up(MORE_TIME * max(result.seconds, 1.0)))}, f"more time{who}")
 
 
@@ -138,7 +140,7 @@ def _is_smaller(after: list[Fraction], before: list[Fraction]) -> bool:
 
 
 def _other_engines(result: Result, question: Question) -> Iterator[NextStep]:
-    """Engines that take the claim, are installed and were not asked yet; none where `auto` was not."""
+    """Engines that take the claim, were not asked yet and do not give up at once; none where `auto` was not."""
     if result.engine != "auto":
         return
     asked = {result.engine, *(one.engine for one in result.attempts)}
@@ -146,7 +148,7 @@ def _other_engines(result: Result, question: Question) -> Iterator[NextStep]:
         if entry.name in asked or entry.name == "auto":
             continue
         with suppress(MissingExtra):
-            if entry.load().takes(question) is None:
+            if entry.load().takes(question) is None and not entry.gives_up(question, Budget(TRIAL_SECONDS)):
                 yield NextStep({"engine": entry.name}, entry.may(question))
 
 

@@ -39,7 +39,7 @@ def time_figure(portrait: Portrait) -> Figure:
     axes.set_ylabel(portrait.flow.state[0].name, rotation=0, ha="right", va="center")
     room = 0.03 * float(upper[0] - lower[0])  # a set at the very end of the region is seen, too
     axes.set_ylim(lower[0] - room, upper[0] + room)
-    axes.set_xlim(0, portrait.until)
+    axes.set_xlim(0, portrait.until or 1)
     _draw(axes, portrait)
     legend(figure, portrait)
     return figure

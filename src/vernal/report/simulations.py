@@ -18,7 +18,7 @@ from vernal.report.run_plots import RunPicture, plot_runs, runs_svg
 from vernal.report.run_table import summary_columns
 from vernal.report.tables import WIDTH, trace_table
 
-UNCONFIRMED = "none of them was confirmed in exact arithmetic in a few seconds: they are long, or fail by a hair"
+UNCONFIRMED = "none of them was confirmed in exact arithmetic in a few seconds: they are long, or fail by very little"
 
 
 def plot_simulation(

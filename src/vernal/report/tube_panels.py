@@ -112,7 +112,7 @@ def tube_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
         name_panel(axes, part.title)
     if picture.edges is not None:
         measure_time(panels[-1])
-    last = max(1, len(picture.steps) - 1) if picture.edges is None else float(picture.edges[-1])
+    last = float(max(1, len(picture.steps) - 1) if picture.edges is None else picture.edges[-1] or 1)
     panels[-1].set_xlim(-0.02 * last, 1.02 * last)
     for axes, part in zip(panels, parts, strict=True):
         draw_zones(axes, picture.zones.get(part.title, ()), last)

@@ -72,6 +72,7 @@ def _near(values: Sequence[ReachedValue], limits: Sequence[float]) -> list[float
 def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Figure:
     if not sets.steps:
         raise InputError("there is nothing to draw: no step is bounded")
+    plane = plane and (sets.timed is None or not _held(sets))  # what agents hold is drawn over time
     if plane and not limits and sets.timed is not None and sets.timed.pipe is not None and _are_variables(sets):
         return _phase(sets, sets.timed, sets.timed.pipe, runs)
     values, times = _simulated(sets, runs)
@@ -86,7 +87,7 @@ def _with_claims(picture: SetPicture, sets: ReachableSets) -> SetPicture:
     """With what the claims of a flow say of its quantities, and which of these are held."""
     model = sets.task.model
     zones = zones_of_all(model, sets.task.properties.values())
-    return replace(picture, held=held_among(model, dict(zip(sets.of, sets.expressions, strict=True))), zones=zones)
+    return replace(picture, held=_held(sets), zones=zones)
 
 
 def _simulated(sets: ReachableSets, runs: int) -> tuple[list[Floats], Floats | None]:
@@ -128,6 +129,11 @@ def _are_variables(sets: ReachableSets) -> bool:
     return len(sets.expressions) == len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(
         sets.task.model.vars
     )
+
+
+def _held(sets: ReachableSets) -> frozenset[str]:
+    """The quantities that agents hold."""
+    return held_among(sets.task.model, dict(zip(sets.of, sets.expressions, strict=True)))
 
 
 def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) -> Figure:

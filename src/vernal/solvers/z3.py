@@ -39,11 +39,17 @@ class Z3:
         return GrowingZ3()
 
 
+class Context(z3.Context):  # type: ignore[misc]
+    """A context that may be interrupted while it is made: what is not there yet is not deleted."""
+
+    owner = False
+
+
 class GrowingZ3:
     """One script: what is added stays, what is assumed is for one answer."""
 
     def __init__(self) -> None:
-        self.context = z3.Context()
+        self.context = Context()
         self.solver = z3.Solver(ctx=self.context)
         self.solver.set("ctrl_c", False)  # the signal is ours
 

@@ -6,7 +6,8 @@
 At every step the task is put into the state that the environment is in, both take the same action, and what is observed
 then is compared. A difference that rounding explains is told from one that it does not: the task also starts from
 states that are off by the precision of the environment's numbers, and its own results may differ by as much. A second
-run of the same actions is never put right, so that one sees how differences grow.
+run of the same actions is never put right, so that one sees how differences grow. What a task draws the environment
+draws otherwise: there a number is right between the least and the largest of many copies that chose the same options.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Array
+from vernal.model.expr import Between, Choose, Expr
 from vernal.model.graph import draws
 from vernal.report.tables import Column, aligned
 from vernal.report.values import number
@@ -28,7 +30,8 @@ from vernal.run.budget import Budget
 from vernal.worlds.batch import Batch
 from vernal.worlds.environments import Linked, linked
 
-DRAWN_COPIES = 64  # of a task that draws: the nearest of them is compared
+DRAWN_COPIES = 64  # of a task that draws, for each combination of options: what they span is compared
+MAX_COMBINATIONS = 16  # of options that are all given copies
 ROUNDING_STEPS = 8.0  # roundings of one step that may add up
 LONGEST_HOLD = 20  # steps for which an adversary holds one action
 MAX_CORNERS = 16  # extreme actions that an adversary chooses from
@@ -120,15 +123,31 @@ def compare(
     return _Walk(link, np.random.default_rng(seed), budget or Budget()).compared(runs, steps, seed)
 
 
+class _Spread(Batch):
+    """Copies of which every second draws ends of ranges, so that together they span what can be."""
+
+    def _draw(self, node: Expr) -> Array:
+        drawn = super()._draw(node)
+        return np.concatenate([drawn[::2], np.round(drawn[1::2])]) if isinstance(node, Between) else drawn
+
+    def options(self) -> Array:
+        """Which options every copy has drawn here, a column for each choice."""
+        made = [np.floor(drawn) for node, drawn in self.drawn.items() if isinstance(node, Choose)]
+        return np.stack(made, axis=1) if made else np.empty((self.n, 0))
+
+
 class _Walk:
     """The runs of one comparison."""
 
     def __init__(self, link: Linked, random: np.random.Generator, budget: Budget) -> None:
         self.link, self.random, self.budget = link, random, budget
-        self.draws = bool(draws(link.system.step.roots))
+        drawn = draws([*link.system.step.roots, *(one for agent in link.system.agents for one in agent.observe)])
+        self.draws = bool(drawn)
+        combinations = math.prod(len(node.options) for node in drawn if isinstance(node, Choose))
         self.offsets = _offsets(len(link.variables), link.precision)
-        self.copies = max(DRAWN_COPIES, len(self.offsets)) if self.draws else len(self.offsets)
-        self.batch, self.free = Batch(link.system, self.copies, 0), Batch(link.system, 1, 0)
+        copies = DRAWN_COPIES * min(combinations, MAX_COMBINATIONS) if self.draws else 1
+        self.copies = max(copies, len(self.offsets))
+        self.batch, self.free = _Spread(link.system, self.copies, 0), Batch(link.system, 1, 0)
         self.worst: dict[str, Deviation] = {}
         self.growth: dict[str, dict[int, float]] = {}
         self.starts: dict[str, tuple[float, float]] = {}
@@ -192,32 +211,45 @@ class _Walk:
         return corners[int(np.argmax(found))]
 
     def _ours(self, state: dict[str, float], action: Any) -> tuple[Array, Array]:
-        """What the task observes after the action, a row for each draw; and how much that varies by rounding."""
+        """The least and the largest that the task observes after the action, a pair of rows for each choice of options;
+        and how much that varies by rounding."""
         given = np.array([state[name] for name in self.link.variables])
         rows = given + self.offsets * np.maximum(np.abs(given), self.link.smallest)
         rows = np.concatenate([rows, np.repeat(given[None], self.copies - len(rows), axis=0)])
         self.batch.reset(state={name: rows[:, place] for place, name in enumerate(self.link.variables)})
+        chosen = self.batch.options()
         seen, _, _ = self.batch.step({self.link.agent: np.asarray([action])})
         values = np.concatenate([seen[self.link.agent], self.link.extra(self.batch)], axis=1)
-        near = values[: len(self.offsets)]
-        spread = np.zeros(values.shape[1]) if self.draws else np.abs(near - near[:1]).max(axis=0)
-        return (values if self.draws else values[:1]), spread
+        if not self.draws:
+            near = values[: len(self.offsets)]
+            return values[None, :1].repeat(2, axis=1), np.abs(near - near[:1]).max(axis=0)
+        chosen = np.concatenate([chosen, self.batch.options()], axis=1)
+        _, kinds = np.unique(chosen, axis=0, return_inverse=True)
+        groups = [values[kinds.ravel() == kind] for kind in range(int(kinds.max()) + 1)]
+        ends: Array = np.array([(rows.min(axis=0), rows.max(axis=0)) for rows in groups])
+        return ends, np.zeros(values.shape[1])
+
+    def _nearest(self, ours: Array, theirs: Array) -> Array:
+        """Of what the task may observe, what is nearest to what the environment does."""
+        inside = np.clip(theirs, ours[:, 0], ours[:, 1])
+        made: Array = inside[np.abs(inside - theirs).argmin(axis=0), np.arange(len(theirs))]
+        return made
 
     def _difference(self, ours: Array, theirs: Array) -> Array:
-        made: Array = np.abs(ours - theirs).min(axis=0)
+        made: Array = np.abs(self._nearest(ours, theirs) - theirs)
         return np.where(np.isnan(made), math.inf, made)
 
     def _rounding(self, ours: Array, spread: Array, theirs: Array) -> Array:
-        scale = np.maximum(np.abs(theirs), np.abs(ours).max(axis=0))
+        scale = np.maximum(np.abs(theirs), np.abs(ours).max(axis=(0, 1)))
         made: Array = ROUNDING_STEPS * (spread + self.link.precision * np.maximum(scale, self.link.smallest))
         return made
 
     def _note(self, run: int, kind: str, step: int, ours: Array, spread: Array, theirs: Array) -> None:
         differences, rounding = self._difference(ours, theirs), self._rounding(ours, spread, theirs)
+        nearest = self._nearest(ours, theirs)
         for place, name in enumerate(self.link.quantities):
-            nearest = ours[int(np.argmin(np.abs(ours[:, place] - theirs[place]))), place]
             difference, explained = float(differences[place]), float(rounding[place])
-            one = Deviation(name, difference, explained, float(nearest), float(theirs[place]), run, kind, step)
+            one = Deviation(name, difference, explained, float(nearest[place]), float(theirs[place]), run, kind, step)
             kept = self.worst.get(name)
             if kept is None or one.difference / one.rounding > kept.difference / kept.rounding:
                 self.worst[name] = one

@@ -15,7 +15,7 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Array
-from vernal.worlds.environments import environment
+from vernal.worlds.environments import NO_VECTOR, environment
 
 RESETS = 1000  # from which starts are read off
 MAX_SPACE_END = 1e6  # ends of a space beyond it are none
@@ -34,8 +34,9 @@ def draft(env: Any) -> str:
     made = environment(env)
     space = made.observation_space
     if getattr(space, "shape", None) is None or len(space.shape) != 1:
-        raise InputError("the environment's observations are no vector of numbers (a Box of one dimension)")
-    return "\n".join(_lines(made, _id(made), _names(made, space.shape[0]))) + "\n"
+        raise InputError(NO_VECTOR.format(space))
+    name = env if isinstance(env, str) else _id(made)
+    return "\n".join(_lines(made, name, _names(made, space.shape[0]))) + "\n"
 
 
 def _id(env: Any) -> str:
@@ -49,7 +50,7 @@ def _names(env: Any, count: int) -> list[str]:
 
 def _lines(env: Any, name: str, names: list[str]) -> Iterator[str]:
     space, starts = env.observation_space, _starts(env)
-    title = "".join(sign.lower() if sign.isalnum() else "_" for sign in name.partition("-")[0])
+    title = "".join(sign.lower() if sign.isalnum() else "_" for sign in _id(env).partition("-")[0])
     yield f"# A draft for {name} of Gymnasium: fill in how the state changes, then compare both:"
     yield f"#   vernal compare FILE --gym {name}"
     yield f'vernal = 1\nname = "{title}"\n\n[state]                            # what is observed, with its ranges'
@@ -65,7 +66,15 @@ def _lines(env: Any, name: str, names: list[str]) -> Iterator[str]:
     yield "\n[environment.next]                 # to be filled in: what each becomes by the action `agent`"
     yield from (f'{one} = "{one}"' for one in names)
     yield "\n[properties]"
-    yield f'stays = "G[0,20] (abs({names[0]}) <= 1)"   # an example: what has to be true for 20 steps'
+    kept = _kept(names[0], space.low[0], space.high[0], np.abs(starts[:, 0]).max())
+    yield f'stays = "G[0,20] ({kept})"   # an example: what has to be true for 20 steps'
+
+
+def _kept(name: str, low: float, high: float, start: float) -> str:
+    """A condition that is true where episodes start: inside the space, else not twice as far from 0."""
+    if _range(low, high):
+        return f"{name} >= {_short(low)} & {name} <= {_short(high)}"
+    return f"abs({name}) <= {_outward(0, 2 * start)[1] if start else 1}"
 
 
 def _acting(space: Any) -> Iterator[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ from vernal.logic.formula import Atom
 from vernal.logic.task import Task
 from vernal.model.expr import Expr
 from vernal.model.sorts import Kind
-from vernal.model.system import System
+from vernal.model.system import Agent, System
 from vernal.worlds.batch import Batch
 from vernal.worlds.library import names, system
 from vernal.worlds.open_agents import opened
 
 SMALLEST = 1e-3  # numbers below count as this in roundings: sums of larger ones may be small
+NO_VECTOR = "the environment observes {}, which is no vector of numbers (a Box of one dimension)"
+OWN_MODULE = " (one of your own is named with the module that registers it, as MODULE:{})"
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,10 @@ def linked(task: Any, env: Any, agent: str | None = None) -> Linked:
     if chosen not in known:
         raise NameUnknown(f"there is no agent {chosen!r}{nearest(chosen, known)}")
     opened_system = opened(given, [chosen])
-    (seen,) = [one.observe for one in given.agents if one.name == chosen]
+    (acting,) = [one for one in given.agents if one.name == chosen]
+    seen = acting.observe
     _refuse_spaces(made, seen)
+    _refuse_actions(made.action_space, acting)
     variables = tuple(variable.name for variable in given.state)
     odd = [one.name for one in given.state if one.var.shape or one.var.sort.kind is Kind.ENUM]
     if odd:
@@ -135,20 +141,46 @@ def environment(given: Any) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        return gymnasium.make(given)
+        with _modules_of_this_folder(given):
+            return gymnasium.make(given)
     except (gymnasium.error.Error, ImportError) as error:
-        raise InputError(f"Gymnasium has no environment {given!r}: {error}") from None
+        own = "" if ":" in given else OWN_MODULE.format(given)
+        raise InputError(f"Gymnasium has no environment {given!r}: {error}{own}") from None
+    except Exception as error:
+        raise InputError(f"Gymnasium cannot make {given!r}: {type(error).__name__}: {error}") from None
+
+
+@contextmanager
+def _modules_of_this_folder(given: str) -> Iterator[None]:
+    """Where an id names its module, as MODULE:ID, that may stand in the current folder, after all that is installed."""
+    here = [str(Path.cwd())] if ":" in given else []
+    sys.path.extend(here)
+    try:
+        yield
+    finally:
+        for one in here:
+            sys.path.remove(one)
 
 
 def _refuse_spaces(env: Any, seen: Sequence[Expr]) -> None:
     shape = getattr(env.observation_space, "shape", None)
     if shape is None or len(shape) != 1 or not np.issubdtype(env.observation_space.dtype, np.floating):
-        raise InputError("the environment's observations are no vector of numbers (a Box of one dimension)")
+        raise InputError(NO_VECTOR.format(env.observation_space))
     size = sum(one.size for one in seen)
     if shape[0] != size:
         raise InputError(f"the environment observes {shape[0]} numbers, and the agent of the task {size}")
     if not hasattr(env.action_space, "n") and not hasattr(env.action_space, "low"):
         raise InputError("the environment's actions are neither Discrete nor a Box")
+
+
+def _refuse_actions(space: Any, agent: Agent) -> None:
+    """An error where what the agent does is no action of the environment."""
+    labels, one_of = agent.action.sort.labels, hasattr(space, "n")
+    wanted = f"one of {space.n} actions" if one_of else f"{int(np.prod(space.shape))} number(s)"
+    given = f"one of {len(labels)}: {', '.join(labels)}" if labels else f"{agent.action.size} number(s)"
+    fits = not labels or len(labels) == space.n if one_of else not labels and agent.action.size == np.prod(space.shape)
+    if not fits:
+        raise InputError(f"the environment takes {wanted}, and {agent.name!r} gives {given}")
 
 
 def _places(given: System, seen: Sequence[Expr], env: Any) -> tuple[int, ...] | None:

@@ -45,9 +45,9 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
     ),
     "unbounded int": (lambda m, q, i: variable(m, "int"), "$.variables[2].type", "an integer without bounds"),
     "array": (
-        lambda m, q, i: variable(m, {"kind": "array", "base": "int"}),
-        "$.variables[2].type",
-        "'more' is an array, which is not supported; supported: bool, or",
+        lambda m, q, i: variable(m, {"kind": "array", "base": "bool"}),
+        "$.variables[2]",
+        "the array 'more' needs an initial-value, which says how many elements it has",
     ),
     "clock": (lambda m, q, i: variable(m, "clock"), "$.variables[2].type", 'of type "clock"'),
     "transient": (
@@ -62,8 +62,8 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
     ),
     "array access": (
         lambda m, q, i: guard(m, {"op": "aa", "exp": "doors", "index": 0}),
-        "$.automata[0].edges[0].guard.exp",
-        "arrays (aa) are not supported",
+        "$.automata[0].edges[0].guard.exp.index",
+        "this is one value and has no elements",
     ),
     "product of variables": (
         lambda m, q, i: guard(

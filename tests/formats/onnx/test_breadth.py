@@ -27,6 +27,7 @@ from vernal.formats.networks import read_network
 from vernal.formats.onnx import convolutions, products
 from vernal.formats.onnx.ops import OPERATORS
 from vernal.interpret import exact, interval
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.value_sets import Range
 from vernal.model.expr import Affine, Const, Gather, Matrix
 from vernal.model.graph import order
@@ -304,6 +305,22 @@ TILED = [
     ),
     Case("Conv", 11, ("N", 4, 6, 5), tensors={"W": f32(3, 4, 1, 1)}, more=("W",), rank=4),
     Case("Conv", 11, ("N", 4, 11), tensors={"W": f32(4, 1, 3)}, more=("W",), attributes={"group": 4}, rank=3),
+    *(
+        Case(
+            "ConvTranspose",
+            11,
+            ("N", 4, 5, 6),
+            tensors={"W": f32(4, 3, 3, 2), "b": f32(3 * group)},
+            more=("W", "b"),
+            attributes={**given, "group": group},
+            rank=4,
+        )
+        for group, given in (
+            (1, {}),
+            (1, {"strides": [2, 3], "pads": [1, 0, 2, 1]}),
+            (2, {"strides": [3, 4], "output_padding": [2, 1], "dilations": [2, 1]}),
+        )
+    ),
     Case("MatMul", 13, ("N", 6, 3), tensors={"W": f32(3, 4)}, more=("W",), rank=3),
     Case("MatMul", 13, ("N", 2, 6, 3), tensors={"W": f32(5, 6)}, first=("W",), more=("x",), rank=4),
     Case("AveragePool", 11, ("N", 2, 5, 6), attributes={"kernel_shape": [3, 2], "pads": [1, 1, 1, 0]}, rank=4),
@@ -336,6 +353,30 @@ def agree_again(path: Path) -> Network:
     network = agree(path, points(read_network(path).input_size))
     _remembered.cache_clear()
     return network
+
+
+def test_a_generator_is_counted_by_what_is_stored(tmp_path: Path) -> None:
+    """An image of 32 x 32 from 8 numbers: 40 million entries as matrices; a few as tiles, and bounded as a whole."""
+    tensors = {"G": f32(8, 512) / 8, "W": f32(32, 16, 4, 4) / 16, "V": f32(16, 3, 4, 4) / 16}
+    twice = {"strides": [2, 2], "pads": [1] * 4}
+    nodes = [
+        node("MatMul", ["x", "G"], "g"),
+        node("Relu", ["g"], "h"),
+        node("Reshape", ["h", "shape"], "i"),
+        node("ConvTranspose", ["i", "W"], "a", **twice),
+        node("Relu", ["a"], "b"),
+        node("ConvTranspose", ["b", "V"], "c", **twice),
+        node("Relu", ["c"], "d"),
+        node("ConvTranspose", ["d", "U"], "y", **twice),
+    ]
+    more = {"shape": np.array([1, 32, 4, 4]), "U": f32(3, 3, 4, 4) / 4}
+    path = save(model(nodes, {**tensors, **more}, shape=("N", 8), rank=4), tmp_path)
+    network = read_network(path, limits=replace(DEFAULT, entries=2**22))
+    xs = points(8, 3)
+    np.testing.assert_allclose(compute(network, xs), reference(path, xs).reshape(3, -1), rtol=1e-5, atol=1e-5)
+    x = Linear({network.inputs: Range(xs[:1], xs[:1] + 0.01)}).range(network.output)
+    assert (x.lower <= compute(network, xs[:1])).all()
+    assert (compute(network, xs[:1]) <= x.upper).all()
 
 
 def test_a_convolution_whose_matrix_nobody_could_hold(tmp_path: Path) -> None:
@@ -381,7 +422,7 @@ def test_compressed_networks(name: str, tmp_path: Path) -> None:
 def test_a_small_file_unpacks_to_a_bearable_size(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.onnx.gz"
     bomb.write_bytes(gzip.compress(bytes(DEFAULT.bytes + 1), 9))
-    with pytest.raises(FormatError, match="64 MiB when unpacked"):
+    with pytest.raises(FormatError, match="64 MiB when unpacked, more than Vernal reads; --memory"):
         read_network(bomb)
 
 
@@ -390,7 +431,7 @@ def test_memory_says_how_large_a_network_may_be(tmp_path: Path) -> None:
     made = model([node("Relu", ["x"], "y")])
     made.graph.initializer.append(numpy_helper.from_array(np.zeros((70, 2**18), np.float32), "spare"))
     path = save(made, tmp_path)
-    with pytest.raises(FormatError, match="larger than 64 MiB"):
+    with pytest.raises(FormatError, match="larger than 64 MiB, more than Vernal reads; --memory allows more"):
         read_network(path)
     assert read_network(path, limits=limits_for(2.0)).output_size == 3
     assert limits_for(None).bytes == limits_for(0.1).bytes == DEFAULT.bytes

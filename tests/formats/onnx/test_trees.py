@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,10 @@ def drawn(seed: int, count: int, outputs: int, **more: Any) -> list[SampleTree]:
     return [random_tree(rng, rng.randint(0, 5), FEATURES, outputs, **more) for _ in range(count)]
 
 
+def runtime_version() -> tuple[int, ...]:
+    return tuple(map(int, metadata.version("onnxruntime").split(".")[:2]))
+
+
 def grid(seed: int = 5) -> Array:
     """Points that float32 holds, many of them at thresholds."""
     rng = np.random.default_rng(seed)
@@ -76,6 +81,8 @@ def test_classifiers_agree_with_onnxruntime(classes: int, transform: str, tmp_pa
 @pytest.mark.parametrize("low", [-1.0, 0.0])
 @pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
 def test_one_score_for_two_classes_agrees_with_onnxruntime(low: float, transform: str, tmp_path: Path) -> None:
+    if low == 0 and transform == "LOGISTIC" and runtime_version() < (1, 28):
+        pytest.skip("onnxruntime before 1.28 leaves the logistic function out where no weight is negative")
     made = classifier(drawn(3, 4, 1, low=low), FEATURES, 2, post_transform=transform)
     agrees(made, tmp_path, "scores")
 

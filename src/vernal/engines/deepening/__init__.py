@@ -1,1 +1,1 @@
-"""The engine `deepening`: claims without a bound, as far as finitely many steps decide them."""
+"""The engine `deepening`: claims without a time bound, where finitely many steps decide them."""

@@ -31,7 +31,7 @@ from vernal.sets.pieces.positions import nonlinear_step
 
 GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, for a few exact sets
 FIRST_WAY_SHARE = 0.5  # the share of the time that is left for the first of two ways
-NO_WITNESS = "within {} steps no path keeps the claim for certain, and not every path has failed it"
+NO_WITNESS = "within {} steps no path was seen to keep the claim for certain, nor every path to fail it"
 
 
 Way = Callable[[Question, Budget, Open], Known]
@@ -115,7 +115,9 @@ class Deepening:
         """A claim of all paths."""
         path = question.claim.linear
         if path is None or question.claim.mentions_some:
-            return self._open("a claim about states, which no walk along paths decides")
+            return self._open(
+                "a formula that mixes all paths and some path, which following single paths does not decide"
+            )
         return PathWalk(question, path, self.depth, budget, self.name).run()
 
     # Bounds that grow -------------------------------------------------------------------------------------------------

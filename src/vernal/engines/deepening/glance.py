@@ -24,7 +24,7 @@ MAX_SETS = 200
 MAX_GLANCE_STEPS = 100  # steps
 
 
-NO_NONLINEAR_CLAIM = "not supported by this engine: no claim of all paths of a nonlinear loop"
+NO_NONLINEAR_CLAIM = "not supported by this engine: it takes claims of all paths of nonlinear loops"
 
 
 class FewSets:
@@ -39,9 +39,9 @@ class FewSets:
     def takes(self, question: Question) -> str | None:
         """Claims of all paths without disturbances."""
         if in_steps(question) or question.claim.linear is None or question.claim.mentions_some:
-            return in_steps(question) or "not supported by this engine: no claim of every path alone"
+            return in_steps(question) or "not supported by this engine: it takes formulas about every path (LTL)"
         if any(isinstance(node, Between) for node in question.system.step.names):
-            return "not supported by this engine: exact sets with one more disturbance at every step do not come back"
+            return "not supported by this engine: with a disturbance at every step the exact sets never repeat"
         return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:

@@ -37,7 +37,7 @@ from vernal.sets.finite.size import is_enumerable
 from vernal.sets.finite.table import Numbers
 
 MAX_SHOWN = 10_000  # states that evidence lists, to show what no path does
-UNDEFINED = "an atom of the formula is undefined at reachable states, and the answer depends on it"
+UNDEFINED = "a comparison of the formula has no value at reachable states, and the answer depends on it"
 NOT_REPLAYED = "a path was found on the graph but did not replay"
 NO_PATH = "the claim fails at a state, but no path was found that shows it"
 

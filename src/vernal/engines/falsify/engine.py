@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from vernal.engines.chain import Chain, Prover
+from vernal.engines.falsify.earlier_times import earlier
 from vernal.engines.falsify.hunt import Hunt, Quarry
 from vernal.engines.falsify.paths import MAX_RUNS, FailingPaths
 from vernal.engines.falsify.trajectories import FailingTrajectories
@@ -66,6 +67,10 @@ class Falsify:
         if (refused := self.takes(question)) is not None:
             return _open(refused)
         if question.time is not Time.STEPS:
+            for asked in earlier(question):
+                sooner = hunted(FailingTrajectories(asked, budget), budget, 0)
+                if isinstance(sooner, Counterexample):
+                    return sooner
             return hunted(FailingTrajectories(question, budget), budget, self.generations)
         claim = question.claim
         length = horizon(refutable(claim.path))

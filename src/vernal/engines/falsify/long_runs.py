@@ -25,7 +25,7 @@ from vernal.simulate.targets import Target
 
 SHORTEST = 100  # steps of the first batch, each of the next ones twice as long
 RUN_STEPS_PER_BATCH = 100_000  # run-steps of one batch
-FLOATS = "small errors grow until it is another path"
+FLOATS = "rounding errors grow along it until the exact path is another one"
 NO_PREFIX = "not supported by this engine: no finite path decides this formula"
 
 

@@ -110,7 +110,8 @@ class InductionSearch:
                 depth, f"{self.budget.stops[-1]}, with k = {', '.join(map(str, unfinished))} not finished"
             )
         helps = "; for states without bounds a solver helps: pip install 'vernal[smt]'" if self.solver is None else ""
-        return self._open(depth, f"no step of at most {depth} positions keeps the claim from any state{helps}")
+        shown = f"{depth} steps that keep the claim do not show that the next one does, from any state (k-induction)"
+        return self._open(depth, shown + helps)
 
     def _induction(self, k: int, seconds: float) -> Known | None:
         """What k positions show, each engine having at most so many seconds; None where they show nothing."""

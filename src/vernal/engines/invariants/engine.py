@@ -29,6 +29,7 @@ from vernal.interpret.geometry.template_sets import TemplateSets, hulls, joined
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, excluding, safety_claim
 from vernal.logic.times import Time
+from vernal.model.lazy import cached_property
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
@@ -57,6 +58,7 @@ METHOD_SECONDS = (5.0, 30.0)  # at most, for each method first, and once more fo
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 REGIONS = (1.5, 3.0)  # widths of what runs reach, over which a step that is not affine is taken for a line
+SIDES = "with both sides of kinks"  # of ReLUs, minima, ...
 KEPT = (1.0, 0.6, 0.35)  # shares of a feedback that has limits: 1 where they are never met
 CONTRACTIONS = (0.02, 0.004, 0.0005)  # shares of the room that each step leaves: many rows are needed with few
 NOT_SAFETY = (
@@ -77,6 +79,7 @@ class Proposal:
 
 
 Proposer = Callable[[], Iterator[Proposal]]
+StepImages = tuple[Images, Certifier]  # how steps are followed, and what certifies by that
 
 
 class Invariants:
@@ -177,19 +180,22 @@ class InvariantSearch:
         yield partial(self._widened, self.box, 0)
         bends, several = self.dynamics.bends, len(self.dynamics.numbers) > 1  # of one number every set is a box
         if several and not bends:
-            yield self._admissible
+            yield partial(self._admissible, self._plain)
         if several and bends:
             yield self._relayed
         if bends:
             yield partial(self._widened, self.box, FEW_HALVINGS)
         yield partial(self._of_levels, self.box)
+        sources = self._plain, self._apart
         if several and bends:
-            yield self._admissible
+            yield from (partial(self._admissible, one) for one in dict.fromkeys(sources[::-1]))
         templates = list(candidates(self.dynamics, self.samples))
-        for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
+        for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if bends else (0,):
             for template in templates:
                 if not template.is_box or halvings == MANY_HALVINGS:
                     yield partial(self._widened, template, halvings)
+            if several and halvings == 0 and sources[0] is not sources[1]:
+                yield from (partial(self._side_by_side, one) for one in templates if not one.is_box)
 
     def _check(self) -> None:
         """The tick of all work: the limits of the whole, then those of the method that has its turn."""
@@ -219,13 +225,20 @@ class InvariantSearch:
         if cells is not None:
             yield Proposal(template.name, cells)
 
-    def _admissible(self) -> Iterator[Proposal]:
+    def _side_by_side(self, template: Template) -> Iterator[Proposal]:
+        """The hull of all images, of which each side of a kink is followed by itself."""
+        name = f"{template.name}, {SIDES}"
+        self._tell(name)
+        images, certifier = self._apart
+        cells = Widening(images, images.dynamics, self.limits).closed(self._start(template))
+        if cells is not None:
+            yield Proposal(name, cells, certifier=certifier)
+
+    def _admissible(self, source: StepImages) -> Iterator[Proposal]:
         """The claim's rows pulled back through the loop, with more and more of them."""
         self._tell(PULLED_BACK)
         self.images.halvings = 0
-        start = self._start(self.box)
-        images = Images(self.dynamics.apart())
-        certifier = Certifier(images.dynamics, images)
+        start, (images, certifier) = self._start(self.box), source
         for kept, reach, share in self._efforts():
             region, centre = self.samples.region(start, reach)
             try:
@@ -251,6 +264,19 @@ class InvariantSearch:
         """Shares of a limited feedback, widths of a region, and shares of the room that each step leaves."""
         bends = self.dynamics.bends
         return product(KEPT if bends else KEPT[:1], REGIONS if bends else REGIONS[:1], CONTRACTIONS)
+
+    @cached_property
+    def _plain(self) -> StepImages:
+        return self.images, self.certifier
+
+    @cached_property
+    def _apart(self) -> StepImages:
+        """The loop with its kinks as comparisons; as it is where that would not help."""
+        dynamics = self.dynamics.apart(self.samples.values)
+        if dynamics is self.dynamics:
+            return self._plain
+        images = Images(dynamics)
+        return images, Certifier(dynamics, images)
 
     def _tell(self, method: str) -> None:
         self.tried.append(method)

@@ -10,8 +10,8 @@ from vernal.logic.question import Question
 from vernal.reduce.universal_claims import BrokenByAll
 from vernal.run.budget import Budget
 
-BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
-REACHED = "simulated runs come to what is waited for, so that no invariant excludes it"
+BROKEN = "a simulated run breaks it at some step, so that no invariant keeps it for all time; falsify may show a path"
+REACHED = "simulated runs reach what the claim waits for, so that no invariant excludes it"
 
 
 def excluded(prover: Prover, question: Question, budget: Budget) -> Known:

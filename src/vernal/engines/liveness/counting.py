@@ -68,8 +68,8 @@ class Counting:
             )
         limits = _limits(question, wrong, budget)
         if not limits:
-            simulated = f"simulated paths of {SIMULATED_STEPS[-1]} steps take marked edges until their end"
-            return open_for(f"{simulated}: the claim is false, or it takes longer to become true")
+            simulated = f"simulated paths of {SIMULATED_STEPS[-1]} steps go on breaking the claim until their end"
+            return open_for(f"{simulated}: the claim is false, or becomes true for good only later")
         reason = ""
         for limit, part in in_turn(limits, budget):
             budget.progress(f"liveness: at most {limit} marked edges", None)

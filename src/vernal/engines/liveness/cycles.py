@@ -97,7 +97,11 @@ class FairCycles:
             if graph is not None and not graph.has_fair_cycle():
                 return boxes
             tried = max(tried, 0 if graph is None else len(graph.marked))
-        return open_for(f"among {tried} boxes there is a cycle with a marked edge" if tried else "boxes lead far away")
+        return open_for(
+            f"in a grid of {tried} boxes paths may go round for ever, as far as boxes tell, before the claim is true"
+            if tried
+            else "the boxes of a grid do not close: from them paths may lead further and further away"
+        )
 
 
 def _grids(loop: WatchedLoop, resolutions: Sequence[int], seed: int) -> Iterator[tuple[BoxGrid, int]]:

@@ -25,7 +25,9 @@ from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-NOT_OF_PATHS = "not supported by this engine: an automaton reads single paths, and this is no claim of every path alone"
+NOT_OF_PATHS = (
+    "not supported by this engine: it takes formulas about every path (LTL); this one asks for some path, or of states"
+)
 
 
 class Liveness:

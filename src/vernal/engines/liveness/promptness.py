@@ -36,10 +36,10 @@ class Promptness:
 
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
         if question.claim.horizon is not None or not waits(path):
-            return open_for("nothing is waited for without a limit")
+            return open_for("the claim waits for nothing without a time limit")
         least = least_delay(question, path, budget)
         if least is None:
-            return open_for(f"on simulated paths {MOST_STEPS} steps are not enough for what has to come at last")
+            return open_for(f"on simulated paths what the claim waits for does not come within {MOST_STEPS} steps")
         delays = [least if not stretch else least + 2 + int(stretch * least) for stretch in self.stretches]
         chain = Chain((PromptClaims(tuple(delays)),), FirstProof(self.engines))
         return by_method(chain.attempt(question, budget), METHOD, "delay")

@@ -42,11 +42,13 @@ class Sieve:
     space: AffineSpace
     margins: MarginMeter
     pieces: Indices = field(init=False)  # of each box
+    kept_until: Indices = field(init=False)  # of each box, the last position up to which nothing was suspicious
 
     done = False
 
     def __post_init__(self) -> None:
         self.pieces = np.zeros(len(self.space.boxes), np.intp)
+        self.kept_until = np.full(len(self.space.boxes), -1, np.intp)
 
     def reached(self, stage: Stage, states: Position[Pieces]) -> None:
         boxes = self.space.trails.origin(states.batch.trail)
@@ -60,7 +62,7 @@ class Sieve:
         self.space.round.leave_open(states.batch.trail)
 
     def passed(self, t: int) -> None:
-        """Nothing to do between steps."""
+        self.kept_until[~self.open] = t
 
     @property
     def open(self) -> Mask:

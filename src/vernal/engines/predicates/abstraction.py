@@ -30,7 +30,7 @@ from vernal.model.expr import Expr
 from vernal.run.budget import Budget
 
 AT_ONCE = 8192  # abstract states that are expanded in one batch
-AT_ONCE_WITHIN_LIMITS = 256  # the same where exploring may end early
+FIRST_AT_ONCE = 64  # the same at first where exploring may end early; then as many as were expanded before
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,12 +120,13 @@ class Abstraction:
         if self._waiting is None:
             self._enter_starts()
             self._waiting = [*self.graph.starts, *self.graph.open_starts]
-        at_once = AT_ONCE if most == inf else AT_ONCE_WITHIN_LIMITS
         starts = len(self.graph.starts) + len(self.graph.open_starts)
         while self._waiting and len(self.cells) - starts <= (most_with_unsafe if self.graph.unsafe else most):
             self.budget.check()
             self.budget.progress(f"predicates: {len(self.cells):,} abstract states", None)
-            part, known = self._waiting[:at_once], len(self.cells)
+            known = len(self.cells)
+            at_once = AT_ONCE if most == inf else min(max(FIRST_AT_ONCE, known - len(self._waiting)), AT_ONCE)
+            part = self._waiting[:at_once]
             self._look_at(part)
             self._expand(part)
             self._waiting = [*self._waiting[at_once:], *range(known, len(self.cells))]

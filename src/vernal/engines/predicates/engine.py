@@ -43,7 +43,8 @@ from vernal.sets.finite.columns import NotFinite
 MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement
 MAX_CELLS_WITH_UNSAFE = 60  # abstract states that are explored where an unsafe one will be refined away
-MAX_CELLS_UNDIVIDED = 1000  # the same where none is unsafe so far; four times as many whenever it was met
+MAX_CELLS_UNDIVIDED = 250  # the same where none is unsafe so far
+UNDIVIDED_GROWTH = 6  # of that whenever it was met: most predicates are missing at first, and later ones cost rounds
 MAX_FOLLOWED_FIRST = 2000  # concrete states, from no predicates, while cells are coarse; every round four times as many
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
 
@@ -147,7 +148,7 @@ class Rounds:
         abstraction.explore(*((MAX_CELLS_WITH_UNSAFE, self.undivided) if refines else ()))
         if abstraction.complete or abstraction.graph.unsafe:
             return False
-        self.undivided *= 4
+        self.undivided *= UNDIVIDED_GROWTH
         search = UnsafeSearch(abstraction, self.states, self.budget)
         added = Refinement(abstraction, search, self.states).between_met_and_unmet()
         self.predicates += added

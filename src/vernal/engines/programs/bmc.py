@@ -35,7 +35,7 @@ UNSUITED = "not supported by this engine: it is for claims that a condition is k
 NOT_PROVEN = "no path was found that breaks it, but not every length was excluded in time; try --engine auto"
 DIGITS = 6  # of a rounded weight
 SHARE_OF_GUESS, SHARE_OF_PROOF = 0.5, 0.2  # of the time that is left, for paths of one length
-NO_COUNTEREXAMPLE = "a model that is no counterexample in exact arithmetic; try --engine auto"
+NO_COUNTEREXAMPLE = "the path that the solver found is no counterexample in exact arithmetic; try --engine auto"
 
 
 class Bmc:

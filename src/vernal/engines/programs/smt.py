@@ -91,7 +91,8 @@ class SmtAsking(Asking):
         if trace is not None:
             return ProgramAnswer(End.FOUND, trace)
         return ProgramAnswer(
-            End.DOUBT, reason="a model that is no counterexample in exact arithmetic; try --engine auto"
+            End.DOUBT,
+            reason="the path that the solver found is no counterexample in exact arithmetic; try --engine auto",
         )
 
 

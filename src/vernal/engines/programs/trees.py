@@ -26,7 +26,7 @@ from vernal.model.initial import Valuation
 from vernal.model.traits import is_rational
 from vernal.reduce.tree_conditions import TreeCondition
 
-EXCLUDED = "that it fails was computed at this state, over all ways to go"
+EXCLUDED = "that it fails was computed at this state, over all paths from it"
 OPEN_ACTIONS = "a claim about states that asks about a choice, or a guard that depends on one"
 
 

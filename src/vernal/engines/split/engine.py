@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-import numpy as np
-
 from vernal.engines.base import Engine, within
 from vernal.engines.refusals import within_steps
 from vernal.engines.split.spread import attempt_boxes
@@ -57,7 +55,7 @@ def outcome(search: BoxSearch, number: int) -> Known:
         direction=search.direction,
         assurance=Assurance.RIGOROUS,
         margin=None if not search.clauses.measured else min(margin, 0.0) if exact else margin,  # exact says only "true"
-        empty=not exact and margin == np.inf and bool(search.clauses.outside),
+        empty=not exact and not tally.inside[number] and bool(search.clauses.outside),
         statistics=statistics,
     )
 

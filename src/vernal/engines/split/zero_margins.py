@@ -53,7 +53,9 @@ class ZeroBoxes:
             open_boxes = len(part) + sum(map(len, waiting))
             self.budget.progress(f"split: exact arithmetic for {open_boxes:,} more boxes", None)
             if self._attempts >= MAX_ATTEMPTS:
-                return self._open(f"{open_boxes:,} small boxes stay open at margin zero")
+                return self._open(
+                    f"{open_boxes:,} small boxes stay open, in which the margin is zero or too small to tell"
+                )
             known = self._asked(part)
             if isinstance(known, Open) and len(part) > 1:
                 waiting += _halves(part)
@@ -91,7 +93,9 @@ class ZeroBoxes:
             return known_of_box(self.question, box, budget, partial(exact_search.decide, engine=self.engine))
         except Stopped as stop:
             self.budget.check()
-            return self._open(f"{len(part):,} small boxes stay open at margin zero: {stop.reason}")
+            return self._open(
+                f"{len(part):,} small boxes stay open, in which the margin is zero or too small to tell: {stop.reason}"
+            )
 
 
 def _halves(part: Domains) -> list[Domains]:

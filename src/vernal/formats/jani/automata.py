@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 from vernal.errors import NameUnknown, nearest
-from vernal.formats.jani.declarations import DeclaredVariable, read_variables
+from vernal.formats.jani.arrays import ElementUpdate, Surely, ValueOrArray, brackets, clashes, element_updates, united
+from vernal.formats.jani.declarations import DeclaredVariable, all_values, as_names, read_variables
 from vernal.formats.jani.entries import JsonEntry
-from vernal.formats.jani.expressions import Names, read_condition, read_constant, read_expression
+from vernal.formats.jani.expressions import (
+    Names,
+    made,
+    read_condition,
+    read_constant,
+    read_expression,
+    read_target,
+    read_value,
+)
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Const, Expr
@@ -106,6 +116,7 @@ class Surroundings:
     variables: Mapping[str, DeclaredVariable]
     taken: frozenset[str]  # names of the state that other automata have
     transients: Mapping[str, Const]  # variables that are no part of the state
+    surely: Surely = field(default_factory=Surely)
 
 
 def read_process(entry: JsonEntry, around: Surroundings) -> Process:
@@ -117,17 +128,21 @@ def read_process(entry: JsonEntry, around: Surroundings) -> Process:
     taken.update(declared.variable.name for declared in own.values())
     place = _place(entry, name, locations, taken)
     variables = {**around.variables, **own}
-    names = {**around.constants, **{key: declared.variable.var for key, declared in variables.items()}}
-    reader = EdgeReader(locations, place, variables, names, around.actions, frozenset(around.transients) - own.keys())
+    targets = as_names(variables)
+    names = {**around.constants, **targets}
+    seen = (*variables.values(), *([place] if place else []))
+    surely = replace(around.surely, starts=all_values(seen))
+    hidden = frozenset(around.transients) - own.keys()
+    reader = EdgeReader(locations, place, targets, names, around.actions, hidden, surely)
     edges = tuple(reader.read(edge) for edge in entry.items("edges"))
-    transients = _transient_values(entry, place, names, around.transients)
+    transients = _transient_values(entry, names, around.transients, surely, partial(at_location, place))
     restriction = entry.get("restrict-initial")
-    kept = TRUE if restriction is None else read_condition(restriction, names)
+    kept = TRUE if restriction is None else read_condition(restriction, names, surely)
     return Process(name, place, locations, own, edges, kept, transients)
 
 
 def _transient_values(
-    entry: JsonEntry, place: DeclaredVariable | None, names: Names, known: Mapping[str, Const]
+    entry: JsonEntry, names: Names, known: Mapping[str, Const], surely: Surely, at: Callable[[int], Expr]
 ) -> dict[str, tuple[TransientValue, ...]]:
     """What transient variables are at the locations of an automaton, by name."""
     found: dict[str, tuple[TransientValue, ...]] = {}
@@ -140,20 +155,34 @@ def _transient_values(
             if name in given:
                 item.refuse(f"{name!r} is given two values at once")
             given.add(name)
-            value = read_expression(item["value"], names, known[name].sort)
-            found[name] = (*found.get(name, ()), TransientValue(at_location(place, index), value))
+            value = read_expression(item["value"], names, known[name].sort, surely.under(at(index)))
+            found[name] = (*found.get(name, ()), TransientValue(at(index), value))
     return found
 
 
 def _own_variables(entry: JsonEntry, name: str, around: Surroundings, taken: set[str]) -> dict[str, DeclaredVariable]:
     """Local variables; one whose name is taken elsewhere is called `automaton.name` in the system."""
-    own = read_variables(entry, {**around.constants, **around.transients, **_as_names(around.variables)})
-    renamed = {key: free_name(f"{name}.{key}" if key in taken else key, taken - {key}) for key in own}
-    return {key: replace(one, variable=replace(one.variable, name=renamed[key])) for key, one in own.items()}
+    elements = {key: one.variable.var for key, one in around.variables.items()}
+    own = read_variables(entry, {**around.constants, **around.transients, **elements, **as_names(around.variables)})
+    places: dict[str, list[str]] = {}  # of each array; "" of what is none
+    for key, one in own.items():
+        behind = brackets(one.place)
+        places.setdefault(key.removesuffix(behind), []).append(behind)
+    renamed = {key: _free_names(name, key, behind, taken) for key, behind in places.items()}
+    found: dict[str, DeclaredVariable] = {}
+    for key, one in own.items():
+        behind = brackets(one.place)
+        variable = replace(one.variable, name=f"{renamed[key.removesuffix(behind)]}{behind}")
+        found[key] = replace(one, variable=variable)
+    return found
 
 
-def _as_names(variables: Mapping[str, DeclaredVariable]) -> dict[str, Expr]:
-    return {name: declared.variable.var for name, declared in variables.items()}
+def _free_names(owner: str, wanted: str, behind: Sequence[str], taken: set[str]) -> str:
+    """A name for a variable of an automaton, or for an array, none of whose elements has a name that is taken."""
+    name = f"{owner}.{wanted}" if any(f"{wanted}{place}" in taken for place in behind) else wanted
+    while any(f"{name}{place}" in taken - {f"{wanted}{place}"} for place in behind):
+        name += "_"
+    return name
 
 
 def _locations(entry: JsonEntry) -> tuple[str, ...]:
@@ -188,10 +217,11 @@ class EdgeReader:
 
     locations: tuple[str, ...]
     place: DeclaredVariable | None
-    variables: Mapping[str, DeclaredVariable]
+    targets: Mapping[str, ValueOrArray]  # what may be assigned
     names: Names
     actions: frozenset[str]
     transients: frozenset[str]  # which are given values for the moment of an edge, and no state has these
+    surely: Surely  # what is true in every state
 
     def read(self, entry: JsonEntry) -> ProcessEdge:
         action = entry.get("action")
@@ -203,15 +233,16 @@ class EdgeReader:
             entry["rate"].refuse("rates are not supported")
         here = at_location(self.place, self._location(entry))
         guard = entry.get("guard")
-        condition = TRUE if guard is None else read_condition(guard, self.names)
-        leading = (self._destination(item) for item in entry["destinations"].items())
+        condition = TRUE if guard is None else read_condition(guard, self.names, self.surely.under(here))
+        taken = build.conj(here, condition)
+        leading = (self._destination(item, self.surely.under(taken)) for item in entry["destinations"].items())
         possible = tuple(destination for destination in leading if destination is not None)
-        return ProcessEdge(None if action is None else action.text(), build.conj(here, condition), possible)
+        return ProcessEdge(None if action is None else action.text(), taken, possible)
 
     def _location(self, entry: JsonEntry) -> int:
         return location_index(entry["location"], entry.text("location"), self.locations)
 
-    def _destination(self, entry: JsonEntry) -> Destination | None:
+    def _destination(self, entry: JsonEntry, surely: Surely) -> Destination | None:
         """None where its probability is zero."""
         if not self._is_possible(entry.get("probability")):
             return None
@@ -220,13 +251,17 @@ class EdgeReader:
         if self.place is not None:
             variable = self.place.variable
             updates[variable.name] = Const((), variable.sort, (), (Fraction(target),))
+        changes: dict[str, list[ElementUpdate]] = {}
         for assignment in entry.items("assignments"):
-            if assignment["ref"].value in self.transients:
+            target = assignment["ref"].value
+            if isinstance(target, str) and target in self.transients:
                 continue
-            variable = self._assigned(assignment)
-            if variable.name in updates:
-                assignment.refuse(f"{variable.name!r} is assigned twice at once")
-            updates[variable.name] = read_expression(assignment["value"], self.names, variable.sort)
+            for change in self._changes(assignment, surely):
+                own = changes.setdefault(change.variable.name, [])
+                if clashes(own, change, surely):
+                    assignment.refuse(f"{change.variable.name!r} may be assigned twice at once")
+                own.append(change)
+        updates |= {name: united(own) for name, own in changes.items()}
         return Destination(updates, entry)
 
     def _is_possible(self, entry: JsonEntry | None) -> bool:
@@ -238,14 +273,11 @@ class EdgeReader:
             entry.refuse(f"{shortened(show(value), SHOWN_DIGITS)} is no probability")
         return value > 0
 
-    def _assigned(self, entry: JsonEntry) -> Variable:
-        index = entry.get("index")
-        if index is not None and index.value != 0:
-            index.refuse("assignments one after the other (index) are not supported: all are made at once")
-        target = entry["ref"]
-        if not isinstance(target.value, str):
-            target.refuse("only variables can be assigned; arrays are not supported")
-        name = target.text()
-        if name not in self.variables:
-            raise target.error(f"there is no variable {name!r}{nearest(name, self.variables)}", NameUnknown)
-        return self.variables[name].variable
+    def _changes(self, entry: JsonEntry, surely: Surely) -> list[ElementUpdate]:
+        """What an assignment gives to a variable, to the elements of an array, or to one of them."""
+        order = entry.get("index")
+        if order is not None and order.value != 0:
+            order.refuse("assignments one after the other (index) are not supported: all are made at once")
+        target, indices = read_target(entry["ref"], self.targets, self.names, surely)
+        value = read_value(entry["value"], self.names, surely)
+        return made(entry, lambda: list(element_updates(target, indices, value, surely)))

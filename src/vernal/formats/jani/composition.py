@@ -10,15 +10,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from vernal.errors import NameUnknown, nearest
+from vernal.formats.jani.arrays import Surely
 from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
 from vernal.formats.jani.declarations import (
     ConstantValues,
     DeclaredVariable,
+    all_values,
+    as_names,
     read_constants,
     read_transients,
     read_variables,
@@ -75,7 +78,7 @@ class PlanningModel:
     outcomes: tuple[Outcome, ...]
     restriction: Expr  # on initial states
     entry: JsonEntry
-    transients: Names  # what transient variables are, as functions of the state
+    transients: Mapping[str, Expr]  # what transient variables are, as functions of the state
 
     @property
     def state(self) -> tuple[DeclaredVariable, ...]:
@@ -86,8 +89,12 @@ class PlanningModel:
     @property
     def names(self) -> Names:
         """What conditions about the model may name: constants and variables, under their names in the system."""
-        state = {declared.variable.name: declared.variable.var for declared in self.state}
-        return {**self.constants, **self.transients, **state}
+        return {**self.constants, **self.transients, **as_names({one.variable.name: one for one in self.state})}
+
+    @property
+    def surely(self) -> Surely:
+        """What is true in every state."""
+        return Surely(all_values(self.state))
 
     def process(self, entry: JsonEntry, name: str) -> Process:
         for process in self.processes:
@@ -105,15 +112,15 @@ def read_model(model: JsonEntry, given: ConstantValues, tick: Tick = idle) -> Pl
         model["type"].refuse(f"models of type {shown(model['type'].value)} are not supported; supported: lts, mdp")
     constants = read_constants(model, given)
     variables = read_variables(model, constants, transient=True)
-    transients = read_transients(model, {**constants, **{name: one.variable.var for name, one in variables.items()}})
+    transients = read_transients(model, {**constants, **as_names(variables)})
     actions = tuple(item.text("name") for item in model.items("actions"))
     system = model["system"]
     around = Surroundings(frozenset(actions), constants, variables, frozenset(), transients)
     processes = _processes(model, system, around)
     outcomes = tuple(_ticking(_outcomes(system, processes, frozenset(actions)), tick))
-    names = {**constants, **{name: declared.variable.var for name, declared in variables.items()}}
+    names, everywhere = {**constants, **as_names(variables)}, Surely(all_values(variables.values()))
     restriction = model.get("restrict-initial")
-    kept = TRUE if restriction is None else read_condition(restriction, names)
+    kept = TRUE if restriction is None else read_condition(restriction, names, everywhere)
     whole = build.conj(kept, *(process.restriction for process in processes))
     seen = {name: _transient(name, value, processes, model) for name, value in transients.items()}
     return PlanningModel(model.text("name"), constants, variables, processes, actions, outcomes, whole, model, seen)

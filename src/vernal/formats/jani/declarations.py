@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import InputError, NameUnknown, TypeClash, UnsupportedOperator, nearest
+from vernal.formats.jani.arrays import ValueOrArray, brackets, nested
 from vernal.formats.jani.entries import JsonEntry, shown
-from vernal.formats.jani.expressions import Names, read_constant
+from vernal.formats.jani.expressions import Names, read_constant, read_value
 from vernal.model import build
-from vernal.model.expr import Const
+from vernal.model.expr import Const, Expr
 from vernal.model.initial import OneOf, Span, Start, start_among
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.system import Variable
 
-TYPES = 'bool, or {"kind": "bounded", "base": "int" or "real", "lower-bound": ..., "upper-bound": ...}'
+TYPES = 'bool, {"kind": "bounded", "base": "int" or "real", "lower-bound": ..., "upper-bound": ...}, or arrays of these'
 BASES = {"int": INT, "real": REAL}  # of bounded variables
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip integers
@@ -29,6 +30,7 @@ class DeclaredVariable:
 
     variable: Variable
     initial: Fraction | None
+    place: tuple[int, ...] = ()  # of an element of an array
 
     @property
     def start(self) -> Start:
@@ -113,17 +115,79 @@ def read_transients(model: JsonEntry, names: Names) -> dict[str, Const]:
 def read_variables(owner: JsonEntry, names: Names, *, transient: bool = False) -> dict[str, DeclaredVariable]:
     """The variables of a model or of an automaton; those that are transient are left out, if it may have any."""
     found: dict[str, DeclaredVariable] = {}
+    declared = set(names)
     for entry in owner.items("variables"):
         name = entry.text("name")
-        if name in found or name in names:
+        if name in declared:
             entry.refuse(f"the name {name!r} is declared twice")
         if entry.flag("transient"):
             if transient:
                 continue
             entry.refuse(f"the variable {name!r} of an automaton is transient, which only those of the model may be")
-        variable = _variable(entry["type"], name, names)
-        found[name] = DeclaredVariable(variable, _initial(entry.get("initial-value"), variable, names))
+        declared.add(name)
+        for one in _elements(entry, name, names) if _is_array(entry["type"]) else [_plain(entry, name, names)]:
+            if one.place and one.variable.name in declared:
+                entry.refuse(f"the name {one.variable.name!r} of an element is that of a variable")
+            declared.add(one.variable.name)
+            found[one.variable.name] = one
     return found
+
+
+def _plain(entry: JsonEntry, name: str, names: Names) -> DeclaredVariable:
+    variable = _variable(entry["type"], name, names)
+    return DeclaredVariable(variable, _initial(entry.get("initial-value"), variable, names))
+
+
+def as_names(variables: Mapping[str, DeclaredVariable]) -> dict[str, ValueOrArray]:
+    """What the names of variables stand for: of an array, its elements."""
+    parts: dict[str, dict[tuple[int, ...], ValueOrArray]] = {}
+    for name, one in variables.items():
+        parts.setdefault(name.removesuffix(brackets(one.place)), {})[one.place] = one.variable.var
+    return {name: nested(own) for name, own in parts.items()}
+
+
+def all_values(variables: Iterable[DeclaredVariable]) -> dict[Expr, Start]:
+    """What each variable may be in any state."""
+    return {one.variable.var: whole_range(one.variable) for one in variables}
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def _is_array(entry: JsonEntry) -> bool:
+    return isinstance(entry.value, dict) and entry.value.get("kind") == "array"
+
+
+def _elements(entry: JsonEntry, name: str, names: Names) -> Iterator[DeclaredVariable]:
+    """A variable for each element; how many there are the initial value says."""
+    kind, depth = entry["type"], 0
+    while _is_array(kind):
+        kind, depth = kind["base"], depth + 1
+    written = entry.get("initial-value")
+    if written is None:
+        entry.refuse(f"the array {name!r} needs an initial-value, which says how many elements it has")
+    for place, value in _leaves(written, read_value(written, names), depth):
+        variable = _variable(kind, f"{name}{brackets(place)}", names)
+        if not isinstance(value, Const) or join(value.sort, variable.sort) != variable.sort:
+            raise written.error(f"a constant of sort {variable.sort} is expected for {variable.name!r}", TypeClash)
+        check_value(written, variable, value.value)
+        yield DeclaredVariable(variable, value.value, place)
+
+
+def _leaves(entry: JsonEntry, value: ValueOrArray, depth: int) -> Iterator[tuple[tuple[int, ...], Expr]]:
+    """The elements of an array of so many dimensions, with their places."""
+    if isinstance(value, tuple) != (depth > 0):
+        raise entry.error("the initial value has not as many dimensions as the type", TypeClash)
+    if isinstance(value, tuple):
+        if len({len(part) if isinstance(part, tuple) else 0 for part in value}) > 1:
+            raise entry.error("the elements of an array of arrays have the same length", TypeClash)
+        for number, part in enumerate(value):
+            yield from (((number, *rest), leaf) for rest, leaf in _leaves(entry, part, depth - 1))
+    else:
+        yield (), value
+
+
+# One variable ---------------------------------------------------------------------------------------------------------
 
 
 def _variable(entry: JsonEntry, name: str, names: Names) -> Variable:
@@ -153,7 +217,7 @@ def _refused_type(name: str, written: object) -> str:
     what = written.get("base") if isinstance(written, dict) and written.get("kind") == "bounded" else written
     if isinstance(what, dict):
         what = what.get("kind", what)
-    kinds = {"int": "an integer without bounds", "array": "an array", "real": "a real variable without bounds"}
+    kinds = {"int": "an integer without bounds", "real": "a real variable without bounds"}
     known = kinds.get(what) if isinstance(what, str) else None
     return f"{name!r} is {known or f'of type {shown(what)}'}, which is not supported; supported: {TYPES}"
 

@@ -8,28 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from fractions import Fraction
+from typing import TypeVar
 
 from vernal.errors import InputError, NameUnknown, TypeClash, UnsupportedOperator, nearest
+from vernal.formats.jani.arrays import Surely, ValueOrArray, element, length, negation, one_value
 from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.model import build
 from vernal.model.expr import Const, Expr
-from vernal.model.sorts import BOOL, Sort, join
+from vernal.model.sorts import BOOL, INT, Sort, join
 
-SUPPORTED = "∧ ∨ ¬ ⇒ = ≠ < ≤ > ≥ + - * (by a constant) / (of constants) ite min max let"
-UNSUPPORTED = {
-    "aa": "arrays (aa) are not supported",
-    "av": "arrays (av) are not supported",
-    "ac": "arrays (ac) are not supported",
-}
+SUPPORTED = "∧ ∨ ¬ ⇒ = ≠ < ≤ > ≥ + - * (by a constant) / (of constants) ite min max let aa av ac"
 
-Names = Mapping[str, Expr]
-Reading = Generator[tuple[JsonEntry, Names], Expr, Expr]  # yields what it needs, is sent its expression
+T = TypeVar("T")
+Names = Mapping[str, ValueOrArray]
+Needed = tuple[JsonEntry, Names, Surely]
+Reading = Generator[Needed, ValueOrArray, ValueOrArray]  # yields what it needs, is sent what that stands for
 
 
-def read_expression(entry: JsonEntry, names: Names, sort: Sort | None = None) -> Expr:
-    """The expression of an entry over the given names; `sort` is what it has to be."""
-    waiting = [_expression(entry, names)]
-    value: Expr | None = None
+def read_expression(entry: JsonEntry, names: Names, sort: Sort | None = None, surely: Surely | None = None) -> Expr:
+    """The expression of an entry over the given names; `sort` is what it has to be, `surely` where it is asked."""
+    value = _one(entry, read_value(entry, names, surely))
+    if sort is not None and join(value.sort, sort) != sort:
+        raise entry.error(f"an expression of sort {sort} is expected, but this is of sort {value.sort}", TypeClash)
+    return value
+
+
+def read_value(entry: JsonEntry, names: Names, surely: Surely | None = None) -> ValueOrArray:
+    """What an expression stands for, which may be an array."""
+    waiting = [_expression(entry, names, surely or Surely())]
+    value: ValueOrArray | None = None
     while waiting:
         try:
             needed = waiting[-1].send(value)  # type: ignore[arg-type]  # the first is None, as generators ask for
@@ -40,9 +47,20 @@ def read_expression(entry: JsonEntry, names: Names, sort: Sort | None = None) ->
             waiting.append(_expression(*needed))
             value = None
     assert value is not None
-    if sort is not None and join(value.sort, sort) != sort:
-        raise entry.error(f"an expression of sort {sort} is expected, but this is of sort {value.sort}", TypeClash)
     return value
+
+
+def read_target(entry: JsonEntry, targets: Names, names: Names, surely: Surely) -> tuple[ValueOrArray, list[Expr]]:
+    """What an assignment is to: a variable or an array, and the numbers of the element that is meant."""
+    target, indices = entry, list[Expr]()
+    while isinstance(target.value, dict) and target.value.get("op") == "aa":
+        indices.insert(0, read_expression(target["index"], names, INT, surely))
+        target = target["exp"]
+    if not isinstance(target.value, str):
+        target.refuse(f"only variables and elements of arrays can be assigned, not {shown(target.value)}")
+    if target.value not in targets:
+        raise target.error(f"there is no variable {target.value!r}{nearest(target.value, targets)}", NameUnknown)
+    return targets[target.value], indices
 
 
 def read_constant(entry: JsonEntry, names: Names, sort: Sort | None = None) -> Const:
@@ -53,13 +71,13 @@ def read_constant(entry: JsonEntry, names: Names, sort: Sort | None = None) -> C
     return value
 
 
-def read_condition(entry: JsonEntry, names: Names) -> Expr:
+def read_condition(entry: JsonEntry, names: Names, surely: Surely | None = None) -> Expr:
     """A condition, `{"exp": ...}` or the expression itself."""
     inner = entry.get("exp") if isinstance(entry.value, dict) and "op" not in entry.value else None
-    return read_expression(inner or entry, names, BOOL)
+    return read_expression(inner or entry, names, BOOL, surely)
 
 
-def _expression(entry: JsonEntry, names: Names) -> Reading:
+def _expression(entry: JsonEntry, names: Names, surely: Surely) -> Reading:
     value = entry.value
     if isinstance(value, bool | int | Fraction):
         return build.const(value)
@@ -72,30 +90,52 @@ def _expression(entry: JsonEntry, names: Names) -> Reading:
     op = entry.text("op")
     match op:
         case "∧" | "∨":
-            made = []
+            operands, here = list[Expr](), surely  # each is asked where those before it leave the answer open
             for operand in _flat(entry, op):
-                made.append((yield operand, names))
-            return _built(entry, build.conj if op == "∧" else build.disj, *made)
+                operands.append(_one(operand, (yield operand, names, here)))
+                here = here.under(operands[-1] if op == "∧" else negation(operands[-1]))
+            return _built(entry, build.conj if op == "∧" else build.disj, *operands)
+        case "⇒":
+            left = _one(entry["left"], (yield entry["left"], names, surely))
+            return _built(entry, build.implies, left, (yield entry["right"], names, surely.under(left)))
         case "¬":
-            return _built(entry, build.negate, (yield entry["exp"], names))
+            return _built(entry, build.negate, (yield entry["exp"], names, surely))
         case "ite":
-            condition = yield entry["if"], names
-            then = yield entry["then"], names
-            return _built(entry, build.if_, condition, then, (yield entry["else"], names))
+            condition = _one(entry["if"], (yield entry["if"], names, surely))
+            then = yield entry["then"], names, surely.under(condition)
+            otherwise = yield entry["else"], names, surely.under(negation(condition))
+            return _built(entry, build.if_, condition, then, otherwise)
         case "let":
             inner = dict(names)
             for declared in entry.items("variables"):
-                inner[declared.text("name")] = yield _let_value(declared), inner
-            return (yield entry["expression"], inner)
+                inner[declared.text("name")] = yield _let_value(declared), inner, surely
+            return (yield entry["expression"], inner, surely)
+        case "aa":
+            array = yield entry["exp"], names, surely
+            index = _one(entry["index"], (yield entry["index"], names, surely))
+            return made(entry["index"], element, array, index, surely)
+        case "av":
+            listed = []
+            for part in _some(entry["elements"]):
+                surely.repetition.take(1)
+                listed.append((yield part, names, surely))
+            return tuple(listed)
+        case "ac":
+            name, body = entry.text("var"), entry["exp"]
+            count = made(entry["length"], length, (yield entry["length"], names, surely))
+            listed = []
+            for number in range(count):
+                surely.repetition.take(1)
+                listed.append((yield body, {**names, name: build.const(number)}, surely))
+            return tuple(listed)
     if op not in BINARY:
-        why = UNSUPPORTED.get(op, f"the operator {op!r} is not supported")
-        raise entry.error(f"{why}; supported: {SUPPORTED}", UnsupportedOperator)
-    left = yield entry["left"], names
-    right = yield entry["right"], names
-    return _built(entry, BINARY[op], left, right)
+        raise entry.error(f"the operator {op!r} is not supported; supported: {SUPPORTED}", UnsupportedOperator)
+    left_value = yield entry["left"], names, surely
+    right_value = yield entry["right"], names, surely
+    return _built(entry, BINARY[op], left_value, right_value)
 
 
-def named(entry: JsonEntry, names: Names) -> Expr:
+def named(entry: JsonEntry, names: Names) -> ValueOrArray:
     """What a name stands for."""
     name = entry.text()
     if name not in names:
@@ -123,10 +163,25 @@ def _flat(entry: JsonEntry, op: str) -> list[JsonEntry]:
     return found
 
 
-def _built(entry: JsonEntry, constructor: Callable[..., Expr], *operands: Expr) -> Expr:
+def _some(entry: JsonEntry) -> list[JsonEntry]:
+    if not entry.elements():
+        entry.refuse("an array has at least one element")
+    return entry.items()
+
+
+def _one(entry: JsonEntry, value: ValueOrArray) -> Expr:
+    return made(entry, one_value, value)
+
+
+def _built(entry: JsonEntry, constructor: Callable[..., Expr], *operands: ValueOrArray) -> Expr:
     """The node; what is wrong with it is wrong at this entry."""
+    return made(entry, lambda: constructor(*map(one_value, operands)))
+
+
+def made(entry: JsonEntry, make: Callable[..., T], *given: object) -> T:
+    """What a function makes; what it complains of is wrong at this entry."""
     try:
-        return constructor(*operands)
+        return make(*given)
     except InputError as error:
         raise entry.error(error.message, type(error)) from None
 
@@ -154,7 +209,6 @@ BINARY: dict[str, Callable[[Expr, Expr], Expr]] = {
     "/": _quotient,
     "min": build.minimum,
     "max": build.maximum,
-    "⇒": build.implies,
     "=": _compared("=="),
     "≠": _compared("!="),
     "<": _compared("<"),

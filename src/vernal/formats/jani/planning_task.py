@@ -31,6 +31,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.checks import value_of
+from vernal.model.components import arrays_of, index_ranges
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order, variables
 from vernal.model.initial import OneOf, Span, Start
@@ -154,7 +155,10 @@ def _proviso(leaving: int) -> str | None:
 
 
 def _written(model: PlanningModel, text: str, option: str) -> Expr:
-    return expression(Source(text, option), Scope(dict(model.names)), BOOL)
+    state = [one.variable for one in model.state]
+    names = {**model.constants, **model.transients, **{variable.name: variable.var for variable in state}}
+    scope = Scope(names, arrays=arrays_of(state), ranges=index_ranges(state))
+    return expression(Source(text, option), scope, BOOL)
 
 
 def _named(model: PlanningModel, which: str) -> SafetyProperty:

@@ -18,8 +18,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from vernal.errors import NameUnknown, TypeClash, nearest
+from vernal.formats.jani.arrays import brackets
 from vernal.formats.jani.composition import PlanningModel
-from vernal.formats.jani.entries import JsonEntry, read_json
+from vernal.formats.jani.entries import JsonEntry, read_json, shown
 from vernal.formats.networks import locate, read_bytes, read_network
 from vernal.formats.toml_text import read_toml
 from vernal.logic.task import InputFile
@@ -85,8 +86,8 @@ def _input(entry: JsonEntry, model: PlanningModel) -> Variable:
         return _known(entry, entry.text(), model)
     name, owner = entry.text("name"), entry.get("automaton")
     index = entry.get("index")
-    if owner is None and index is not None and not any(name == process.name for process in model.processes):
-        entry.refuse(f"an element of an array ({name!r}, index {index.value}) cannot be seen: arrays are not supported")
+    if index is not None and not any(name == process.name for process in model.processes):
+        name += brackets((_element(index),))
     for number, process in enumerate(model.processes):
         if owner is not None and owner.value not in (number, process.name):
             continue
@@ -95,6 +96,12 @@ def _input(entry: JsonEntry, model: PlanningModel) -> Variable:
         if owner is None and name == process.name and process.place is not None and name not in model.variables:
             return process.place.variable
     return _known(entry, name, model)
+
+
+def _element(index: JsonEntry) -> int:
+    if type(index.value) is not int:
+        index.refuse(f"the number of an element is an integer, not {shown(index.value)}")
+    return int(index.value)
 
 
 def _known(entry: JsonEntry, name: str, model: PlanningModel) -> Variable:

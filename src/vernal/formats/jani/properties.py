@@ -45,7 +45,7 @@ class PropertyReader:
     def read(self, entry: JsonEntry) -> SafetyProperty:
         expression = entry["expression"]
         if _kind(entry) != SAFETY:
-            kept = read_condition(expression["values"]["exp"]["exp"], self.model.names)
+            kept = read_condition(expression["values"]["exp"]["exp"], self.model.names, self.model.surely)
             return SafetyProperty(entry.text("name"), None, build.negate(kept), files=tuple(self.files))
         start, reach = (self._part(expression, key) for key in ("start", "reach"))
         predicates, policy = self._part(expression, "predicates"), expression.get("file")
@@ -68,7 +68,7 @@ class PropertyReader:
         return whole
 
     def predicates(self, entry: JsonEntry) -> tuple[Expr, ...]:
-        return tuple(read_condition(item, self.model.names) for item in entry.items())
+        return tuple(read_condition(item, self.model.names, self.model.surely) for item in entry.items())
 
     def start(self, entry: JsonEntry) -> Expr | StateList:
         if entry.text("op") == "states-values":
@@ -82,7 +82,7 @@ class PropertyReader:
                 f"{shown(entry.value)} is not supported; supported: state-condition, states-values (of starts)"
             )
         written = entry.get("exp")
-        condition = TRUE if written is None else read_condition(written, self.model.names)
+        condition = TRUE if written is None else read_condition(written, self.model.names, self.model.surely)
         return build.conj(condition, *(self._location(item) for item in entry.items("locations")))
 
     def _location(self, entry: JsonEntry) -> Expr:

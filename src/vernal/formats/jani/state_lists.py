@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vernal.errors import NameUnknown, nearest
+from vernal.errors import NameUnknown, TypeClash, nearest
+from vernal.formats.jani.arrays import Surely, element_updates
 from vernal.formats.jani.composition import PlanningModel
-from vernal.formats.jani.declarations import DeclaredVariable, check_value
+from vernal.formats.jani.declarations import DeclaredVariable, as_names, check_value
 from vernal.formats.jani.entries import JsonEntry
-from vernal.formats.jani.expressions import read_constant
+from vernal.formats.jani.expressions import made, read_target, read_value
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Const, Expr
@@ -56,6 +58,7 @@ class StateReader:
 
     def __init__(self, model: PlanningModel) -> None:
         self.model = model
+        self.targets = as_names({one.variable.name: one for one in model.state})
         self.declared = {one.variable.name: (place, one) for place, one in enumerate(model.state)}
         self.usual = [None if one.initial is None else _plain(one.initial) for one in model.state]
         self.integers = {  # by name: the place, and the ends of the range
@@ -74,8 +77,9 @@ class StateReader:
         values = list(self.usual)
         named = entry["variables"]
         for number, pair in enumerate(named.elements()):
-            place, value = self._plain(pair) or self._checked(named.items()[number])
-            values[place] = value
+            plain = self._plain(pair)
+            for place, value in [plain] if plain is not None else self._checked(named.items()[number]):
+                values[place] = value
         for item in entry.items("locations"):
             process = self.model.process(item["automaton"], item.text("automaton"))
             if process.place is not None:
@@ -95,15 +99,19 @@ class StateReader:
             return None
         return (place, value) if type(value) is int and lower <= value <= upper else None
 
-    def _checked(self, item: JsonEntry) -> tuple[int, ListedValue]:
-        """A value that takes a closer look, or a message about what is wrong with it."""
-        name = item.text("var")
-        if name not in self.declared:
-            raise item.error(f"the model has no variable {name!r}{nearest(name, self.declared)}", NameUnknown)
-        place, one = self.declared[name]
-        value = read_constant(item["value"], self.model.constants, one.variable.sort).value
-        check_value(item["value"], one.variable, value)
-        return place, _plain(value)
+    def _checked(self, item: JsonEntry) -> Iterator[tuple[int, ListedValue]]:
+        """Values that take a closer look, of all elements of an array perhaps, or a message about what is wrong."""
+        if isinstance(item["var"].value, str) and item["var"].value not in self.targets:
+            name = item.text("var")
+            raise item["var"].error(f"the model has no variable {name!r}{nearest(name, self.targets)}", NameUnknown)
+        target, indices = read_target(item["var"], self.targets, self.model.constants, Surely())
+        value = read_value(item["value"], self.model.constants)
+        for update in made(item["value"], lambda: list(element_updates(target, indices, value, Surely()))):
+            place, one = self.declared[update.variable.name]
+            if not isinstance(update.value, Const):
+                raise item["value"].error("a constant is expected: only constants may be named here", TypeClash)
+            check_value(item["value"], one.variable, update.value.value)
+            yield place, _plain(update.value.value)
 
 
 def _plain(value: Fraction) -> ListedValue:

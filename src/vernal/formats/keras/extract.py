@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -27,9 +28,9 @@ def limit(seconds: int, memory: int) -> None:
         import resource
     except ImportError:  # not on Windows; there the caller's clock has to do
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for what, most in (("RLIMIT_CPU", seconds), ("RLIMIT_AS", memory), ("RLIMIT_CORE", 0)):
+        with suppress(AttributeError, ValueError, OSError):  # macOS refuses the second
+            resource.setrlimit(getattr(resource, what), (most, most))
 
 
 def text(value: object) -> str:

@@ -19,6 +19,7 @@ from vernal.formats.onnx.windows import WINDOW, listed, places_of
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Matrix
 
+TILE_WINDOWS = 4  # windows of a transposed convolution that lie beside each other in a tile, in every direction
 SPREAD = 2  # a tile covers so many times the extent of a window in every direction
 
 
@@ -122,11 +123,52 @@ def _conv_transpose(call: NodeCall) -> OnnxValue:
     shape = (weight.shape[1] * group, *_extents(call, x.shape[2:], _kernel(call, weight)))
     places = places_of(call, shape, list(weight.shape[2:]))
     size = layers.check_width(shape)
-    call.allowance.take(x.expr.size * (size + 1))
     kernels = weight.reshape(group, channels // group, weight.shape[1], -1)
-    matrix = _spread(kernels, places, size).T
     bias = None if call.input(2) is None else np.repeat(_bias(call, shape[0]), prod(shape[1:]))
-    return Tensor(layers.dense(x.expr, matrix, bias), (1, *shape))
+    if x.expr.size * size <= MAX_DENSE_ENTRIES:
+        call.allowance.take(x.expr.size * (size + 1))
+        made = layers.dense(x.expr, _spread(kernels, places, size).T, bias)
+    else:
+        made = layers.blockwise(x.expr, _transposed_tiles(call, kernels, places, shape), bias)
+    return Tensor(made, (1, *shape))
+
+
+def _transposed_tiles(call: NodeCall, weight: Array, places: Array, shape: tuple[int, ...]) -> list[Block]:
+    """The blocks of a large transposed convolution: parts of its image, and the inputs whose windows reach them."""
+    group, channels, outputs, _ = weight.shape
+    plane, windows = prod(shape[1:]), prod(places.shape[2:])
+    entry, window = np.nonzero(places[:, 0].reshape(len(places), -1) >= 0)
+    place = places[:, 0].reshape(len(places), -1)[entry, window]  # in the plane of any channel
+    order = np.argsort(place, kind="stable")
+    entry, window, place = entry[order], window[order], place[order]
+    made, read = (np.arange(group * n * m).reshape(group, n, m) for n, m in ((outputs, plane), (channels, windows)))
+    known: dict[tuple[int, bytes], Matrix] = {}
+    blocks: list[Block] = []
+    for tile in _squares(shape[1:], list(places.shape[2:])):
+        own = np.flatnonzero(np.isin(place, tile))
+        seen, there = np.unique(window[own], return_inverse=True)
+        if not len(seen):  # beyond the reach of all windows, which strides may leave: zeros of the first input
+            seen = np.zeros(1, np.intp)
+        here = np.searchsorted(tile, place[own])
+        pattern = np.concatenate([entry[own], there, here, [tile.size, seen.size]])
+        for part in range(group):
+            key = part, pattern.tobytes()
+            if key not in known:
+                call.allowance.take(outputs * tile.size * channels * seen.size)
+                matrix = np.zeros((outputs, tile.size, channels, seen.size))
+                matrix[:, here, :, there] = np.moveaxis(weight[part][:, :, entry[own]], 2, 0).swapaxes(1, 2)
+                known[key] = Matrix(matrix.reshape(outputs * tile.size, -1))
+            call.allowance.take(channels * seen.size + outputs * tile.size)
+            blocks.append(Block(made[part][:, tile].ravel(), read[part][:, seen].ravel(), known[key]))
+    return blocks
+
+
+def _squares(sizes: tuple[int, ...], windows: list[int]) -> Iterator[Array]:
+    """Parts of an image, by number in ascending order: each about as wide as some windows are apart."""
+    steps = [TILE_WINDOWS * max(1, size // count) for size, count in zip(sizes, windows, strict=True)]
+    numbers = np.arange(prod(sizes)).reshape(sizes)
+    for corner in np.ndindex(*(-(-size // step) for size, step in zip(sizes, steps, strict=True))):
+        yield numbers[tuple(slice(at * step, (at + 1) * step) for at, step in zip(corner, steps, strict=True))].ravel()
 
 
 def _extents(call: NodeCall, sizes: tuple[int, ...], kernel: list[int]) -> list[int]:

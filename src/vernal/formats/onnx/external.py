@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from vernal.errors import FormatError
+from vernal.formats.limits import REMEDY
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto
@@ -43,7 +44,7 @@ def with_data(content: bytes, read: Callable[[str], bytes], most: int) -> tuple[
         part = _part(tensor, where, files[location])
         left -= len(part)
         if left < 0:
-            raise FormatError(f"larger than {most // 2**20} MiB with its data, which is more than Vernal reads")
+            raise FormatError(f"larger than {most // 2**20} MiB with its data, {REMEDY}")
         _bring_in(tensor, part)
     return (model.SerializeToString() if files else content), list(files.values())
 
