@@ -33,12 +33,12 @@ verify: $(CORE)  ## check the built-in example, show its verdicts and trace, rep
 
 # Bytecode is kept whatever the surroundings say: dozens of tests start Python anew, and would compile the package each time.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: lint  ## lint, types and all tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
+test: lint  ## lint, types and the tests, of costly ones some cases (tests/portions.txt)
+	VERNAL_TESTS=$(or $(VERNAL_TESTS),some) $(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
 
-# Random tests ask a part of their questions in `make test` (tests/portion.py), and all of them here: half an hour.
+# Random tests ask a part of their questions in `make test` (tests/portion.py), costly ones some of their cases; here all: half an hour.
 test-all: export VERNAL_TESTS := all
-test-all: test  ## the same with every question that random tests have, not some of them
+test-all: test  ## the same with every test, every case and every question of random tests
 
 # What most changes break first, chosen by the time it takes: the foundations whole, of the engines the table of ground truth by auto.
 QUICK := tests/model tests/logic tests/interpret tests/evidence tests/simulate tests/solvers \

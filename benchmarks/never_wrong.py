@@ -13,6 +13,8 @@ affine      x' = A x + b from boxes, contracting and expanding (tests/affine_loo
             time, against the analytic answer where that is clear by a margin;
 relays      integrators fed by pushes of one size to and fro (tests/relay_loops.py), and how far they go for all time,
             against long runs: what these reach may not be excluded;
+observers   one or two integrators fed by a ReLU network that remembers what it saw of the first
+            (tests/observer_loops.py), and how far they go for all time, against long runs as well;
 graphs      finitely many states (tests/graph_loops.py), formulas to depth four with and without bounds, LTL and CTL; a
             naive checker of graphs (tests/explicit_oracle.py) knows the answer;
 networks    one application of a ReLU, maxout, tanh, clipped or branching network of up to 40 neurons
@@ -93,7 +95,7 @@ class Column:
 
 def is_complete_for(question: Instance) -> bool:
     """Whether `auto` has to decide it, short of a limit: nobody promises that of what is not piecewise linear."""
-    if question.family in ("recurrent", "nonlinear", "affine", "relays"):
+    if question.family in ("recurrent", "nonlinear", "affine", "relays", "observers"):
         return False
     if question.family == "networks" and plain(question.system).kind == "tanh":
         return False

@@ -4,8 +4,9 @@ Random loops of two variables under a network, with jumps, delays, noise or an a
 claims that are true or false by a little; three of four (tests/wilder_samplers.py) also have memory and the clock, all
 at once, and claims with F, U and windows within windows; two of these three other plants, and starts on the border of
 the region. Of a claim that holds, paths that scipy's DOP853 simulates to 1e-12 from corners of the initial set have to
-be true; a path that violates a claim is enclosed again, and simulated where there is no noise. `--jobs` are processes.
-Ends with 1 if anything was wrong.
+be true; a path that violates a claim is enclosed again, and simulated where there is no noise. One of fifty is a claim
+for all time (benchmarks/never_wrong_endless.py judges it). `auto`, which asks the others, is asked of each eighth.
+`--jobs` are processes. Ends with 1 if anything was wrong.
 """
 
 from __future__ import annotations
@@ -19,15 +20,19 @@ from itertools import islice
 from math import inf
 
 import vernal as vn
+from benchmarks import never_wrong_endless as endless
 from tests.sampled_loops import Dop853
 from tests.wild_samplers import SamplerCase, wild_loop
 from tests.wilder_samplers import WilderCase, wilder_loop
-from vernal.engines.check import parse_formula, question_of
+from vernal.engines.check import ask, parse_formula, question_of
 from vernal.evidence.result import Result
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.logic.task import Task
+from vernal.run.budget import Budget
 
-ENGINES = ("auto", "falsify", "flowpipe")
+ENGINES, AUTO_EVERY, ENDLESS_EVERY = ("falsify", "flowpipe"), 8, 50
+PATIENCE = 4  # times as long are claims for all time asked
+TOLD_EVERY = 100  # instances
 ROUNDING = 1e-6  # of the simulation
 
 
@@ -54,21 +59,32 @@ def case_of(seed: int) -> SamplerCase | WilderCase:
 
 
 def judged(seed: int, timeout: float) -> tuple[Counter[str], list[str]]:
-    """What the engines say of an instance, and what of that is wrong."""
-    verdicts, failures, case = Counter[str](), [], case_of(seed)
-    for engine in ENGINES:
-        result = vn.check(system_of(case), case.formula, engine=engine, timeout=timeout)
+    """What the engines say of an instance, and what of that is wrong; times are those of the processor."""
+    verdicts, failures = Counter[str](), list[str]()
+    if seed % ENDLESS_EVERY == ENDLESS_EVERY - 1:
+        failures = [f"WRONG {problem}" for problem in endless.judged(seed, PATIENCE * timeout, verdicts)]
+        return Counter({f"{what} for all time": count for what, count in verdicts.items()}), failures
+    case = case_of(seed)
+    task = Task(system_of(case))
+    for engine in ENGINES if seed % AUTO_EVERY else ("auto", *ENGINES):
+        budget = Budget(timeout, started=time.process_time(), clock=time.process_time)
+        result = ask(task, parse_formula(task, case.formula), None, engine, budget)
         verdicts[f"{engine} {result.verdict}"] += 1
         if wrong(case, result):
             failures.append(f"WRONG {engine}: {case}: {result}")
     return verdicts, failures
 
 
+def told(done: int, verdicts: Counter[str], failures: int) -> str:
+    said = ", ".join(f"{count} {what}" for what, count in sorted(verdicts.items()))
+    return f"{done} loops: {said}; {failures} wrong"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compare engines with simulated paths of random loops that sample.")
     parser.add_argument("--instances", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--timeout", type=float, default=8.0)
+    parser.add_argument("--timeout", type=float, default=3.0, metavar="S", help="of the processor, for each engine")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=inf, metavar="S", help="begin no instance after so many seconds")
     given = parser.parse_args()
@@ -81,13 +97,11 @@ def main() -> int:
             for said, problems in (future.result() for future in ready):
                 verdicts, failures, done = verdicts + said, failures + len(problems), done + 1
                 print("\n".join(problems), end="\n" * bool(problems), flush=True)
+                if done % TOLD_EVERY == 0:
+                    print(told(done, verdicts, failures), file=sys.stderr, flush=True)
             more = len(ready) if time.monotonic() < last else 0
             waiting |= {pool.submit(judged, seed, given.timeout) for seed in islice(seeds, more)}
-    print(
-        f"{done} loops:",
-        ", ".join(f"{count} {what}" for what, count in sorted(verdicts.items())),
-        f"; {failures} wrong",
-    )
+    print(told(done, verdicts, failures))
     return 1 if failures else 0
 
 

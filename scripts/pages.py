@@ -65,7 +65,8 @@ def main(target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     for pattern in PAGES:
         for file in ROOT.glob(pattern):
-            write(target / file.relative_to(ROOT), page(file.read_text(encoding="utf-8")))
+            place = file.relative_to(ROOT)
+            write(target / place, front(place) + page(file.read_text(encoding="utf-8")))
     for pattern in FILES:
         for file in ROOT.glob(pattern):
             copy(file, target / file.relative_to(ROOT))
@@ -74,6 +75,13 @@ def main(target: Path) -> None:
     write(target / "docs/reference/commands.md", commands_page())
     write(target / "docs/reference/names.md", names_page())
     write(target / "docs/reference/modules.md", modules_page())
+
+
+def front(place: Path) -> str:
+    """What the site is told of a page: a search finds what words mean first, and what was, and why, after what is."""
+    is_history = place.name == "CHANGELOG.md" or place.parent.name == "decisions"
+    boost = 0.05 if is_history else 8 if place.name == "glossary.md" else 1
+    return f"---\nsearch:\n  boost: {boost}\n---\n\n" if boost != 1 else ""
 
 
 def page(text: str) -> str:

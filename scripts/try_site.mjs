@@ -17,6 +17,12 @@ types[".svg"] = "image/svg+xml"
 types[".wasm"] = "application/wasm"
 types[".mjs"] = "text/javascript"
 
+// How many results there are, once one of them has the word: those of the word before may still be there.
+function answers(word) {
+  const found = [...document.querySelectorAll(".md-search-result__item")]
+  return found.some(one => one.textContent.toLowerCase().includes(word)) ? found.length : 0
+}
+
 const server = createServer(async (request, response) => {
   try {
     const file = join(site, decodeURIComponent(new URL(request.url, "http://site").pathname))
@@ -47,7 +53,7 @@ try {
         await page.evaluate(() => { document.querySelector("input.md-search__input").value = "" })
         await page.type("input.md-search__input", word)
         const found = await page
-          .waitForFunction(() => document.querySelectorAll(".md-search-result__item a").length || 0, { timeout: 30000 })
+          .waitForFunction(answers, { timeout: 30000 }, word)
           .then(handle => handle.jsonValue(), () => 0)
         console.log(`${base.slice(0, 7)} ${page_} ${width} px: ${word}: ${found} results`)
         failed += found ? 0 : 1

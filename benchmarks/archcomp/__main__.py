@@ -34,6 +34,7 @@ def both(name: str, claim: str) -> list[Problem]:
 PROBLEMS = [
     *both("pendulum", "settles"),
     Problem(HERE / "pendulum.toml", "vacuous", HOLDS),
+    *both("pendulum_continuous", "settles"),
     *both("acc", "distance"),
     *both("acc_tanh", "distance"),
     *both("tora", "remain"),

@@ -10,7 +10,7 @@ from benchmarks.hostile.attempt import run, write
 from benchmarks.hostile.flow_seeds import FLOW_FORMULAS
 from benchmarks.hostile.mutate import EXTREMES, mutated
 from benchmarks.hostile.siege import LIMIT, Family, Fault, Siege
-from benchmarks.hostile.structured import changed_json, either
+from benchmarks.hostile.structured import changed_json, either, resigned
 from vernal.cli import exits
 
 MORE_EXTREMES = [*EXTREMES, b"1e-308", b"1e-300", b"1e300", b"-1e300", b"5e-324", b"1e15", b"1e-15", b"1000000"]
@@ -55,6 +55,17 @@ def trajectories(siege: Siege, chance: random.Random) -> Fault:
     return ended.fault(LIMIT, siege.slack)
 
 
+def recurrences(siege: Siege, chance: random.Random) -> Fault:
+    """Mutated recurrent sets, signed anew or not: replayed in time, or refused; what they show is no violation."""
+    before = chance.choice(siege.seeds.flows.recurrences).read_bytes()
+    data = either(mutated, changed_json, resigned, resigned)(before, chance)
+    file = write(siege.seeds.flows.jet.parent, "mutated.recurrence.json", data)
+    ended = run(["replay", str(file), "--timeout", str(LIMIT)], LIMIT, siege.slack)
+    if ended.code == exits.OK and json.loads(data)["verdict"] != json.loads(before)["verdict"]:
+        return "recurrent sets are accepted for another verdict"
+    return ended.fault(LIMIT, siege.slack)
+
+
 def automata(siege: Siege, chance: random.Random) -> Fault:
     """A mutated hybrid automaton, converted to either format."""
     seed = chance.choice(siege.seeds.flows.automata)
@@ -77,6 +88,7 @@ FLOW_FAMILIES: dict[str, tuple[Family, int]] = {  # with the share of each
     "flow numbers": (flow_numbers, 4),
     "flow formulas": (flow_formulas, 2),
     "trajectories": (trajectories, 2),
+    "recurrences": (recurrences, 2),
     "automata": (automata, 3),
     "flow limits": (flow_limits, 1),
 }

@@ -99,6 +99,35 @@ gear = "SLOW"
 near = "G[0, 1] (abs(x) <= 1.5)"
 calm = { formula = "G (abs(v) < 3)", time = "samples" }
 """
+SETTLING = """vernal = 1
+[state]
+x = "real [-4, 4]"
+y = "real [-4, 4]"
+[flow]
+x = "y - x"
+y = "-x - y - x^3/10"
+[init]
+x = "[0.9, 1]"
+y = "[0, 0.5]"
+[properties]
+near = "G (x <= 1.2 & y >= -1)"
+"""
+SWITCHED = """vernal = 1
+[state]
+x = "real [0, 40]"
+on = "bool"
+[flow]
+x = "(if(on, 30, 15) - x) / 5"
+[environment]
+every = 0.25
+[environment.next]
+on = "if(x <= 18, true, if(x >= 22, false, on))"
+[init]
+x = "[19.9, 20.1]"
+on = false
+[properties]
+warm = "G (x >= 17 & x <= 23)"
+"""
 SCALED = """vernal = 1
 [parameters]
 low = -1
@@ -142,6 +171,7 @@ class FlowSeeds:
     jet: Path
     scaled: Path
     trace: Path
+    recurrences: Sequence[Path]
     automata: Sequence[Path]
     heavy: Sequence[Path]
     engines: Sequence[str]
@@ -155,13 +185,22 @@ def plant_flows(folder: Path) -> FlowSeeds:
     trace, model = folder / "jet.trace.json", folder / "jet.xml"
     with redirect_stdout(io.StringIO()):
         main(["check", str(jet), "--spec", "G[0, 0.5] (y <= 0)", "--trace", str(trace), "--quiet"])
+    recurrences = [_recurrence(folder, name, text) for name, text in (("settling", SETTLING), ("switched", SWITCHED))]
     export(jet, model)
     export(model, folder / "jet.json")
     heavy = [_write(folder / f"heavy_{name}.toml", text()) for name, text in HEAVY_FLOWS.items()]
     task = vn.load(jet)
     asked = [question_of(task, formula) for formula in task.properties.values()]
     names = [entry.name for entry in engines_for(asked[0])]
-    return FlowSeeds([jet, tank, loop], jet, scaled, trace, [model, folder / "jet.json"], heavy, names)
+    return FlowSeeds([jet, tank, loop], jet, scaled, trace, recurrences, [model, folder / "jet.json"], heavy, names)
+
+
+def _recurrence(folder: Path, name: str, text: str) -> Path:
+    """A task and, in the file that is named, sets to which its paths come back."""
+    task, shown = _write(folder / f"{name}.toml", text), folder / f"{name}.recurrence.json"
+    with redirect_stdout(io.StringIO()):
+        main(["check", str(task), "--engine", "flowpipe", "--trace", str(shown), "--quiet"])
+    return shown
 
 
 def _write(file: Path, text: str) -> Path:

@@ -128,6 +128,9 @@ POLICY = 'file = "net.onnx"\ninput = ["x-0", "x-0"]\noutput = ["a", "b"]\nfilter
 SETTINGS = ["2", "1/3", "2 * 3", "min(4, 7)", "-0.5", "1e3"]
 AXES = ["k=1..6", "warmth=0..1..0.1", "k=1,2,4..6", "warmth=-0.5,1/2,0.25"]
 
+MAPPED = "G[0,4] (T <= 20)"
+K = {"K": 2}  # the constant that drawn models leave open
+
 
 @dataclass(frozen=True)
 class FormatSeeds:
@@ -145,6 +148,7 @@ class FormatSeeds:
     configs: Sequence[Path]
     evidence: dict[str, Sequence[Path]]
     journals: Sequence[Path]
+    maps: Sequence[Path]
     texts: dict[str, Sequence[Path]]
 
 
@@ -172,6 +176,7 @@ def plant_formats(folder: Path, seeds: Seeds) -> FormatSeeds:
         [folder / config.name],
         _evidence(folder),
         [folder / seeds.journal.name],
+        [_mapped(folder)],
         _texts(folder),
     )
 
@@ -265,6 +270,18 @@ def _planning(folder: Path, seed: int) -> Path:
     shutil.copy(folder / "net.onnx", own)
     _written(own, "policy.toml", POLICY)
     return made.model
+
+
+def _mapped(folder: Path) -> Path:
+    """A map with cells of several kinds, and a path of one."""
+    file = folder / "room.map.json"
+    read_room_map(folder, file)
+    return file
+
+
+def read_room_map(folder: Path, file: Path) -> vn.RegionMap:
+    """Go on with a map of the first task, or make it."""
+    return vn.map(folder / "room.toml", MAPPED, over={"T": (15, 30)}, cells=16, output=file, timeout=20)
 
 
 def _texts(folder: Path) -> dict[str, Sequence[Path]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -13,9 +12,11 @@ from pathlib import Path
 import numpy as np
 
 import vernal as vn
-from benchmarks.hostile.format_seeds import FormatSeeds
+from benchmarks.hostile.checker_formats import checker_formats
+from benchmarks.hostile.format_seeds import FormatSeeds, K, read_room_map
 from benchmarks.hostile.mutate import mutated
 from benchmarks.hostile.structured import (
+    IN_JSON,
     Mutation,
     changed_json,
     changed_lines,
@@ -37,13 +38,9 @@ from vernal.model.network import Network
 from vernal.queries.files import read_list
 from vernal.queries.grid import parse_over
 from vernal.queries.model import load_model
-from vernal_check import clock
-from vernal_check.check import check as check_certificate
-from vernal_check.errors import Rejected, Unreadable
 
 Read = Callable[[Path], object]
 SECONDS = 2.0  # of the engine that resumes from a journal
-IN_JSON = either(mutated, changed_json, changed_json)
 
 
 class Changed(Exception):
@@ -69,12 +66,7 @@ class Format:
 def formats(seeds: FormatSeeds) -> dict[str, Format]:
     """All of them, by what they are called."""
     read = {**_tasks(seeds), **_networks(seeds), **_planning(seeds), **_evidence(seeds), **_texts(seeds)}
-    *proper, shaped = _certificates(seeds)
-    return {
-        **read,
-        "certificate": Format(proper, mutated, _read_certificate),
-        "certificate with forms": Format([shaped], mutated, _read_certificate),
-    }
+    return {**read, **{name: Format(*one) for name, one in checker_formats(seeds).items()}}
 
 
 def _tasks(seeds: FormatSeeds) -> dict[str, Format]:
@@ -82,6 +74,7 @@ def _tasks(seeds: FormatSeeds) -> dict[str, Format]:
         "task (.toml)": Format(seeds.tasks, mutated, lambda file: _told(vn.load(file))),
         "world (.toml)": Format(seeds.worlds, mutated, _read_world),
         "predicates (.toml, .json)": Format(seeds.predicates, mutated, partial(_read_predicates, seeds)),
+        "map (.json)": Format(seeds.maps, either(mutated, IN_JSON), partial(read_room_map, seeds.folder)),
         "journal": Format(seeds.journals, either(mutated, changed_lines), partial(_read_journal, seeds)),
     }
 
@@ -126,27 +119,6 @@ def _evidence(seeds: FormatSeeds) -> dict[str, Format]:
     return {kind: Format(files, mutation, vn.replay) for kind, files in seeds.evidence.items()}
 
 
-def _certificates(seeds: FormatSeeds) -> list[Path]:
-    """Certificates of single states and of a set that is followed, and one with rows, a condition and an induction.
-
-    The last one has these forms for mutations to change, and shows nothing: it is rejected as it is.
-    """
-    states, followed = seeds.folder / "states.certificate", seeds.folder / "followed.certificate"
-    vn.check(seeds.folder / "corridor.toml", "G[0,3] (at <= 3)", engine="explicit", certificate=states)
-    vn.check(seeds.folder / "room.toml", "G[0,2] (T <= 100)", engine="bounds", certificate=followed)
-    shaped = seeds.folder / "shaped.certificate"
-    head, first, *_ = map(json.loads, followed.read_text().splitlines())
-    cells, row = first["set"], [*([0] * len(first["set"])), 1]
-    forms: list[dict[str, object]] = [
-        {"rows": [row, row]},
-        {"where": "T <= 100 | (T > 2 & T < 1)"},
-        {"walk": True, "induction": 2, "after": 1},
-    ]
-    lines = [head, *({"set": cells, "to": ["3"], "name": str(n), **more} for n, more in enumerate(forms, 2))]
-    shaped.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    return [states, followed, shaped]
-
-
 def _texts(seeds: FormatSeeds) -> dict[str, Format]:
     room, jet = (vn.load(seeds.folder / f"{name}.toml") for name in ("room", "jet"))
     return {
@@ -158,8 +130,6 @@ def _texts(seeds: FormatSeeds) -> dict[str, Format]:
 
 
 # How files are read that need others beside them ----------------------------------------------------------------------
-
-K = {"K": 2}  # the constant that drawn models leave open
 
 
 def _told(task: Task) -> str:
@@ -227,17 +197,6 @@ def _text(file: Path) -> str:
 
 def _read_formula(task: Task, file: Path) -> object:
     return parse_formula(task, _text(file))
-
-
-def _read_certificate(file: Path) -> object:
-    """What `vernal-check` says of it; that is none of our errors, so it is made one."""
-    clock.limit(SECONDS)
-    try:
-        return check_certificate(file)
-    except (Rejected, Unreadable) as why:
-        raise vn.InputError(str(why)) from None
-    finally:
-        clock.limit(None)
 
 
 def _read_setting(seeds: FormatSeeds, file: Path) -> object:

@@ -91,6 +91,9 @@ def either(*ways: Mutation) -> Mutation:
     return lambda content, chance: chance.choice(ways)(content, chance)
 
 
+IN_JSON = either(mutated, changed_json, changed_json)
+
+
 # Parts of JSON --------------------------------------------------------------------------------------------------------
 
 

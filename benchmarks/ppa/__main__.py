@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", default=USUAL, help=", ".join(MEMBERS))
     parser.add_argument("--policy", action="append", default=[], help="such as ignoring_16; all where none is named")
     parser.add_argument("--method", action="append", choices=METHODS)
-    parser.add_argument("--cap", type=float, default=60.0, help="seconds for a question")
+    parser.add_argument("--cap", type=float, default=60.0, help="seconds of the processor for a question")
     parser.add_argument("--memory", type=float, default=4.0, help="GiB")
     parser.add_argument("--sets", type=int, help="how many sets of predicates, the largest among them")
     parser.add_argument("--share", type=int, action="append", default=[], help="a set by its share in percent instead")

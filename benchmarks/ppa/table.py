@@ -25,7 +25,7 @@ STATISTICS = ("unsafe", "abstract_starts", "safe_starts")
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one question: seconds, and GiB of the process."""
+    """Of one question: seconds of the processor, and GiB of the process."""
 
     seconds: float
     memory: float
@@ -66,10 +66,11 @@ class EngineMethod:
     abstracts: bool = False
 
     def answer(self, asked: Asked, share: int | None, limits: Limits) -> tuple[str, ...]:
-        task, name = asked.task(share), _property(share)
-        budget, started = Budget(limits.seconds, limits.memory), time.process_time()
+        task, name, begun = asked.task(share), _property(share), time.monotonic()
+        started = time.process_time()
+        budget = Budget(limits.seconds, limits.memory, started=started, clock=time.process_time)
         result = ask(task, task.properties[name], name, self.engine, budget, self.options)
-        return described(result, time.process_time() - started)
+        return described(result, time.monotonic() - begun, time.process_time() - started)
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,12 @@ METHODS: Mapping[str, Method] = {
 }
 
 
-def described(result: Result, processor: float) -> tuple[str, ...]:
+def described(result: Result, seconds: float, processor: float) -> tuple[str, ...]:
     """Verdict, seconds of clock and processor, states, those unsafe, starts, starts proved safe, steps known of."""
     found = result.statistics
     steps = result.step if result.step is not None else result.proven_steps
     numbers = [found.get("reachable", found.get("states", "")), *(found.get(key, "") for key in STATISTICS)]
-    spent = (f"{result.seconds:.2f}", f"{processor:.2f}")
+    spent = (f"{seconds:.2f}", f"{processor:.2f}")
     return (result.verdict.value, *spent, *map(_digits, numbers), "" if steps is None else str(steps))
 
 

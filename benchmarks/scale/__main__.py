@@ -40,7 +40,7 @@ def sleep(job: Job, budget: Budget) -> Worked:
 
 
 def jobs(count: int, seconds: float) -> list[Job]:
-    return [Job(str(number), named(sleep), None, seconds) for number in range(count)]
+    return [Job(str(number), named(sleep), None, seconds, light=True) for number in range(count)]
 
 
 def work(path: Path) -> None:

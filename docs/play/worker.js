@@ -10,7 +10,7 @@ async function load() {
   const { loadPyodide } = await import(`${at}pyodide.mjs`)
   const python = await loadPyodide({ indexURL: at })
   const lost = await lacking(python, packages)
-  if (lost.length) throw new Error(`${at} has no ${lost.join(", ")}`)
+  if (lost.length) throw new Error(`${at} has no ${shortened(lost)}; install Vernal, and \`vernal check\` answers the same`)
   const without = await lacking(python, optional)
   postMessage({ state: "loading Vernal ..." })
   for (const wheel of wheels) {
@@ -32,6 +32,11 @@ async function load() {
     }
   }
   postMessage({ ready: python.version, without })
+}
+
+/* A list of names, of which the first few are enough. */
+function shortened(names) {
+  return names.length > 5 ? `${names.slice(0, 4).join(", ")} and ${names.length - 4} more packages` : names.join(", ")
 }
 
 /* Load packages, and say which cannot be had. */
