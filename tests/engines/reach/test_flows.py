@@ -28,6 +28,7 @@ from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
 from vernal.model.initial import Init, Span
+from vernal.run.budget import Budget
 from vernal.simulate.trajectories import simulate_flow
 
 X, Y = state("x", "y")
@@ -238,7 +239,7 @@ def test_no_initial_state_is_said() -> None:
 
 def test_the_time_limit_leaves_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = partial(late_after, 400, count())  # of some 600 looks in all
-    monkeypatch.setattr(ask, "Budget", partial(ask.Budget, started=0.0, clock=clock))
+    monkeypatch.setattr(ask, "Budget", partial(Budget, started=0.0, clock=clock))
     sets = reach(flow_of({X: Y, Y: sqrt(X)}, [(0, "0.5"), (0, "0.5")], [(0, 9), (-9, 9)]), time=40, timeout=1)
     assert not sets.is_complete
     assert sets.reason == "timeout after 1 s"
