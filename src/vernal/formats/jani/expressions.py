@@ -125,9 +125,9 @@ def _expression(entry: JsonEntry, names: Names, surely: Surely) -> Reading:
             name, body = entry.text("var"), entry["exp"]
             count = made(entry["length"], length, (yield entry["length"], names, surely))
             listed = []
-            for dividend in range(count):
+            for number in range(count):
                 surely.repetition.take(1)
-                listed.append((yield body, {**names, name: build.const(dividend)}, surely))
+                listed.append((yield body, {**names, name: build.const(number)}, surely))
             return tuple(listed)
     if op in UNARY:
         return _built(entry, UNARY[op], (yield entry["exp"], names, surely))
