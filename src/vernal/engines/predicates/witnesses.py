@@ -16,17 +16,16 @@ from enum import IntEnum
 import numpy as np
 
 from vernal.engines.predicates.atoms import NEVER, Comparison, Condition, conjuncts
+from vernal.engines.predicates.box_draws import BoxDraws, box_keys
 from vernal.engines.predicates.boxes import (
     BoxJudge,
     IntegerArray,
     IntegerBoxes,
     all_points,
     number_of_points,
-    random_points,
 )
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
-from vernal.engines.predicates.relations import moved
 from vernal.engines.predicates.witness_batches import SharedWork, grouped, numbered
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
@@ -86,7 +85,7 @@ class WitnessSearch:
         self.first_points, self.drawn_points, self.recorder, self.programs = first_points, points, recorder, programs
         self.few_points, self.most_boxes = few_points, most_boxes
         self.assurance = Assurance.RIGOROUS  # the least that an answer rests on
-        self.rng = np.random.default_rng(budget.seed)
+        self._draws = BoxDraws(budget.seed, len(policy.columns))
         self.counts: Counter[str] = Counter()
         self._known: dict[Hashable, tuple[int, Floats | None]] = {}
         self._columns: dict[PointQuestion, Mask] = {}
@@ -243,7 +242,7 @@ class WitnessSearch:
 
     def _try_drawn(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: SharedWork) -> None:
         """Some points drawn from each box."""
-        points, whose = random_points(boxes, each, self.rng)
+        points, whose = self._draws.points(boxes, each, box_keys(boxes, work.columns[owner]))
         if len(points):
             self._try(self._moved(points, boxes.take(whose), owner[whose], work), owner[whose], work)
 
@@ -251,7 +250,8 @@ class WitnessSearch:
         """Points of boxes, moved to where relations are satisfied."""
         rows = np.flatnonzero(work.related[owner])
         if len(rows):
-            points[rows] = moved(points[rows], boxes.take(rows), work.relations(owner[rows]), self.rng)
+            asked, columns = work.relations(owner[rows]), work.columns[owner[rows]]
+            points[rows] = self._draws.moved(points[rows], boxes.take(rows), asked, columns)
         return points
 
     def _try(self, points: Floats, owner: IntegerArray, work: SharedWork) -> None:
@@ -320,7 +320,8 @@ class WitnessSearch:
         self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: SharedWork
     ) -> Floats:
         """What cutting each column may gain: the slope times the width, and where conditions are open their columns."""
-        width = boxes.widths
+        relevant = work.columns[owner]
+        width = np.where(relevant, boxes.widths, 0.0)
         asked = np.abs(steep) * width
         asked = asked / np.maximum(asked.max(axis=1, keepdims=True), 1e-300)
         depends = np.zeros(width.shape, bool)
@@ -328,6 +329,5 @@ class WitnessSearch:
             depends[rows] = self.judge.columns(conditions)
         undecided = np.where(depends & ~certain[:, None], width, 0.0)
         undecided = undecided / np.maximum(undecided.max(axis=1, keepdims=True), 1.0)
-        relevant = work.columns[owner]
         share = width / np.maximum(width.max(axis=1, keepdims=True), 1.0)
         return np.where(relevant & (width > 0), asked + undecided + 1e-3 * share + 1e-9, 0.0)
