@@ -51,9 +51,8 @@ def test_a_list_says_network_query_limit_and_perhaps_an_answer(tmp_path: Path) -
 
 
 def test_public_queries_are_counted_in_their_sets(tmp_path: Path) -> None:
-    (tmp_path / "instances.csv").write_text(
-        "set,network,query,answer,tools that say so\nacas,a/n.onnx,a/q.vnnlib,unsat,5\nlsnc,b/n.onnx,b/r.vnnlib,unknown,0\n"
-    )
+    rows = ("set,network,query,answer,tools that say so", "acas,a/n.onnx,a/q.vnnlib,unsat,5")
+    (tmp_path / "instances.csv").write_text("\n".join([*rows, "lsnc,b/n.onnx,b/r.vnnlib,unknown,0"]))
     known, unknown = read_public(tmp_path)
     assert (known.set_name, known.answer, known.how) == ("acas", "unsat", "5 tools say so")
     assert (unknown.set_name, unknown.answer, unknown.query) == ("lsnc", None, tmp_path / "b/r.vnnlib")
