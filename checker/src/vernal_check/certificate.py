@@ -16,7 +16,7 @@ from vernal_check.graph import SetNode
 from vernal_check.system import Cell, Region, Row
 from vernal_check.task import Variable
 
-VERSION, STEPS, SECONDS = 1, "steps-1", "seconds-1"
+VERSION, STEPS, SECONDS, QUERY = 1, "steps-1", "seconds-1", "query-1"
 HEADER = {
     "certificate",
     "semantics",
@@ -96,11 +96,12 @@ def header(document: Any) -> Header:
     if (
         set(document) - HEADER
         or document["certificate"] != VERSION
-        or document.get("semantics") not in (STEPS, SECONDS)
+        or document.get("semantics") not in (STEPS, SECONDS, QUERY)
     ):
         raise Unreadable(f"a certificate of version {document['certificate']} is not read, only of {VERSION}")
     state = document.get("state")
-    if document.get("verdict") != ("holds" if state is None else "violated") or not isinstance(state, list | None):
+    verdict = "unsat" if document["semantics"] == QUERY else "holds" if state is None else "violated"
+    if document.get("verdict") != verdict or not isinstance(state, list | None):
         raise Unreadable("a certificate is about a claim that holds, or a state at which it is violated")
     task, formula, named = document.get("task"), document.get("formula"), document.get("property")
     variables = document.get("variables")

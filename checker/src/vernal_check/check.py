@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from vernal_check import certificate, jani, maps, seconds, sorts, syntax, task
+from vernal_check import certificate, jani, maps, nnet, onnx, queries, seconds, sorts, syntax, task
 from vernal_check.certificate import Header
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
@@ -38,11 +39,13 @@ class Accepted:
         return f"accepted  {self.formula}  by {count}{vacuous}\n          trusted: {self.trusted}"
 
 
-def check(file: Path, task_file: Path | None = None) -> Accepted | AcceptedMap:
+def check(file: Path, task_file: Path | None = None) -> Accepted | AcceptedMap | queries.Unsatisfiable:
     """Accepted, or an exception that says why not."""
     lines = certificate.lines(file)
     first = next(lines, None)
     head = certificate.header(first)
+    if head.semantics == certificate.QUERY:
+        return of_query(head, file, task_file, once(first, lines))
     loaded = load(head, file, task_file)
     if head.map is not None:
         return maps.shown(head, loaded, once(first, lines), shown)
@@ -87,6 +90,25 @@ def shown(head: Header, loaded: task.Task, lines: Iterable[tuple[int, Any]]) -> 
         decide(graph, starts)
     said = text if state is None else f"!({text}) at {system.described(state)}"
     return Accepted(said, len(nodes), trusted(head, loaded), not starts, graph.edges())
+
+
+def of_query(
+    head: Header, file: Path, query_file: Path | None, lines: Iterable[tuple[int, Any]]
+) -> queries.Unsatisfiable:
+    """Accepted, if no input of a network meets a query."""
+    name, networks = head.task.get("file"), entries(head.task.get("networks", []))
+    if not isinstance(name, str) or len(networks) != 1 or not isinstance(networks[0].get("file"), str):
+        raise Unreadable("the certificate names no query and its network")
+    query_file = find(name, [file.parent]) if query_file is None else query_file
+    query = queries.read_query(task.content(query_file), head.task.get("sha256"))
+    network = find(networks[0]["file"], [file.parent, query_file.parent])
+    data = task.content(network)
+    if hashlib.sha256(data).hexdigest() != networks[0].get("sha256"):
+        raise Unreadable("the network has not the hash that the certificate names: it was changed")
+    read = nnet.read(data) if network.suffix == ".nnet" else onnx.read(data)
+    if isinstance(read, tuple) and read[1]:
+        raise Unreadable("a network that ends with a Softmax is not read in a query")
+    return queries.shown(name, query, read[0] if isinstance(read, tuple) else read, lines)
 
 
 def in_seconds(head: Header, text: str, system: System, nodes: Sequence[SetNode], claim: Node) -> Accepted:
