@@ -12,7 +12,7 @@ import pytest
 
 from checker.tests.writing import certificate, task
 from vernal_check.check import check
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Endless, Rejected, Unreadable, Unshown
 from vernal_check.main import main
 
 SOURCE = Path(__file__).parents[1] / "src" / "vernal_check"
@@ -246,3 +246,23 @@ def test_a_reader_that_went_away_is_no_failure(tmp_path: Path) -> None:
     environment = {"PYTHONPATH": str(SOURCE.parent), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "sets", "kind"),
+    [
+        (HALVING, "G (x <= 1.5)", [[[0, 1]], [[1, 2]]], Rejected),  # from [1, 2] there are steps to 2
+        (('x = "real"', 'x = "[0, 1]"', 'x = "sin(x)"'), "G[0,5] (x >= 0)", [{"set": [[0, 1]], "walk": True}], Unshown),
+        (('x = "real"', 'x = "[0, 1]"', 'x = "x * (1 - x)"'), "G (x <= 0.2)", [[[0, 1]]], Rejected),
+        (('x = "real"', 'x = "[0, 1]"', 'x = "x * (1 - x) + x * x"'), "G (x <= 1)", [[[0, 1]]], Unshown),
+        (('x = "real"', 'x = "[-1, 1]"', 'x = "-x"'), "F (x > 0)", [[[-1, 0]], [[0, 1]]], Unshown),
+        (('x = "real"', "x = 0", 'x = "-x"'), "F (x > 0)", [[0]], Rejected),
+    ],
+)
+def test_what_nothing_contradicts_is_not_rejected(
+    system: Any, formula: str, sets: list[Any], kind: type[Exception], tmp_path: Path
+) -> None:
+    file = task(tmp_path, *system)
+    with pytest.raises(Rejected) as problem:
+        check(certificate(file, formula, ["x"], sets))
+    assert type(problem.value) in ({kind} if kind is Rejected else {Unshown, Endless})

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
 
-from vernal_check.errors import Rejected
+from vernal_check.errors import Unshown
 from vernal_check.forms import Exact, Form, Interval, Ranges
 
 UNIT = 2.0**-52  # twice what a rounding to the nearest float is off by
@@ -45,7 +45,7 @@ class Rounded(Form):
             size, count = size + abs(a), count + 1
         error = (self.error + size * count * UNIT) * GROW + TINY
         if not isfinite(high - low + error):
-            raise Rejected("numbers become too large for floats")
+            raise Unshown("numbers become too large for floats")
         return low - error, high + error
 
     def plus(self, other: Form) -> Form:
@@ -132,7 +132,7 @@ def near(a: Fraction) -> tuple[float, float]:
     try:
         value = float(a)
     except OverflowError:
-        raise Rejected("numbers become too large for floats") from None
+        raise Unshown("numbers become too large for floats") from None
     return value, 0.0 if Fraction(value) == a else abs(value) * UNIT + TINY
 
 

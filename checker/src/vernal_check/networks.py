@@ -11,7 +11,7 @@ from typing import Any
 
 from vernal_check import curves
 from vernal_check.directed import GROW, TINY, UNIT, Rounded, near, rounded
-from vernal_check.errors import Rejected
+from vernal_check.errors import Unshown
 from vernal_check.evaluation import Run
 from vernal_check.forms import Exact, Form, Ranges
 from vernal_check.onnx import Instruction, Network
@@ -151,7 +151,7 @@ def in_arrays(network: Network, inputs: Sequence[Form], ranges: Ranges) -> Seque
                 vectors.append(table_of([rounded(value) for value in made], symbols))
     table, errors = vectors[-1]
     if not np.isfinite(table).all() or not np.isfinite(errors).all():
-        raise Rejected("numbers become too large for floats")
+        raise Unshown("numbers become too large for floats")
     return forms_of(table, errors, symbols)
 
 
@@ -197,7 +197,7 @@ def normal(a: Fraction) -> float:
     """A float next to a number, off by less than UNIT times its size."""
     value = near(a)[0]
     if abs(value) < TINY and value != a:
-        raise Rejected("a weight is too small for floats")
+        raise Unshown("a weight is too small for floats")
     return value
 
 

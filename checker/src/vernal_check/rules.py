@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vernal_check.clock import tick
-from vernal_check.errors import Endless, Rejected, Unreadable
+from vernal_check.errors import Endless, Rejected, Unreadable, Unshown
 from vernal_check.evaluation import Fork
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, demands, untils
-from vernal_check.graph import Graph, Step, Walk
+from vernal_check.graph import Graph, Step, Walk, is_point, samples
 from vernal_check.system import Place, placed
 
 MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved
@@ -44,9 +44,21 @@ def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
             hopeless = problem.obligation == 6 or (place.directed and isinstance(problem, Endless))
             halves = place.halves() if depth < MAX_DEPTH and not hopeless else None
             if halves is None:
-                raise
+                raise judged(graph, name, place, problem) from None
             left += [(half, depth + 1) for half in reversed(halves)]
-    raise Rejected(f"more than {MAX_CUTS:,} parts of a set that is followed", name)
+    raise Unshown(f"more than {MAX_CUTS:,} parts of a set that is followed", name)
+
+
+def judged(graph: Graph, name: str, place: Place, problem: Rejected) -> Rejected:
+    """What is said of a set of which the claim is not shown: it is rejected if a state of it contradicts it."""
+    for point in samples(place.region):
+        try:
+            Product(Walk(graph, name, placed(point))).check([0])
+        except Unshown:
+            continue
+        except Rejected as contradiction:
+            return contradiction
+    return problem if is_point(place.region) else Unshown(problem.reason, problem.node, problem.obligation)
 
 
 def by_induction(graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> None:
@@ -93,14 +105,32 @@ class Product:
         while stack:
             tick()
             pair = stack.pop()
-            for target, marked in self.following(pair):
+            for target, marked in self.judged(pair):
                 self.edges[pair].append((target, marked))
                 if target not in self.edges:
                     self.edges[target] = []
                     stack.append(target)
             if len(self.edges) > MAX_PAIRS:
-                raise Rejected(f"more than {MAX_PAIRS:,} pairs of sets and formulas")
+                raise Unshown(f"more than {MAX_PAIRS:,} pairs of sets and formulas")
         self.rank()
+
+    def judged(self, pair: Pair) -> list[tuple[Pair, bool]]:
+        """What follows; where an obligation fails at a set, a state is looked for at which it does."""
+        try:
+            return list(self.following(pair))
+        except Rejected as problem:
+            number, state, waiting = pair
+            if isinstance(problem, Unshown) or self.graph.is_state(number):
+                raise
+            if isinstance(self.graph, Graph):
+                for graph, own in self.graph.with_states(number):
+                    try:
+                        list(Product(graph).following((own, state, waiting)))
+                    except Unshown:
+                        continue
+                    except Rejected as contradiction:
+                        raise Rejected(contradiction.reason, problem.node, contradiction.obligation) from None
+            raise Unshown(problem.reason, problem.node, problem.obligation) from None
 
     def following(self, pair: Pair) -> Iterator[tuple[Pair, bool]]:
         number, state, _ = pair
@@ -145,7 +175,9 @@ class Product:
         for pair, edges in self.edges.items():
             for target, marked in edges:
                 if marked and component[pair] == component[target]:
-                    raise self.failed(pair[0], "may be true of a path that comes back here again and again", 4)
+                    problem = self.failed(pair[0], "may be true of a path that comes back here again and again", 4)
+                    around = {other[0] for other in self.edges if component[other] == component[pair]}
+                    raise problem if all(map(self.graph.is_state, around)) else Unshown(problem.reason, problem.node, 4)
 
 
 def components(edges: dict[Pair, list[tuple[Pair, bool]]]) -> dict[Pair, int]:
@@ -198,8 +230,10 @@ class Fixpoints:
         for number in starts:
             if number not in sure:
                 node = self.graph.nodes[number]
-                where = self.graph.system.described(node.region)
-                raise Rejected(f"the sets do not show the claim at {where}", node.name, 2)
+                kind = Rejected if all(map(self.graph.is_state, range(self.count))) else Unshown
+                raise kind(
+                    f"the sets do not show the claim at {self.graph.system.described(node.region)}", node.name, 2
+                )
 
     def true(self, f: Formula) -> set[int]:
         everything = set(range(self.count))
