@@ -282,6 +282,7 @@ class Walk:
         self.known: dict[tuple[int, Atoms], list[Step]] = {}
 
     def number(self, place: Place) -> int:
+        place = place.coarse if place.directed else place
         if place.key not in self.numbers:
             most = MAX_ROUNDED if place.directed and not self.normal.is_bounded else MAX_PLACES
             if len(self.places) >= most:
