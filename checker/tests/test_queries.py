@@ -273,12 +273,12 @@ def test_no_point_is_below_a_bound_around_curves(seed: int) -> None:
     low, width = generator.uniform(-2, 1, (6, 2)), generator.choice([0.0, 1e-3, 0.1, 1.0, 3.0], (6, 1))
     nothing = np.zeros((6, 0))
     bounds = Backward(layout, Parts(low, low + width, nothing, nothing, nothing))
-    rows = generator.normal(size=(3, 2))
-    found = bounds.bound({len(steps): rows}, np.zeros(3))[0]
+    sums = generator.normal(size=(3, 2))
+    found = bounds.bound({len(steps): sums}, np.zeros(3))[0]
     for part in range(6):
         for _ in range(40):
             share = generator.choice([0.0, 0.5, 1.0, generator.uniform()], 2)
             outputs = forward(layout.network, (low[part] + share * width[part]).tolist())
-            assert (rows @ outputs >= found[part] - 1e-12).all()
+            assert (sums @ outputs >= found[part] - 1e-12).all()
     if scale == 1:  # and they are not far below
-        assert np.abs(rows @ forward(layout.network, low[0].tolist()) - found[0]).max() < 0.02 or width[0, 0] > 1e-3
+        assert np.abs(sums @ forward(layout.network, low[0].tolist()) - found[0]).max() < 0.02 or width[0, 0] > 1e-3

@@ -319,3 +319,23 @@ def test_claims_of_states_without_a_last_position_are_not_followed(tmp_path: Pat
     file = certificate(task(tmp_path, *STILL), "EG (x >= 0)", ["x"], [{"set": [[0, 1]], "walk": True}])
     with pytest.raises(Unreadable, match="last position"):
         check(file)
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "where", "code"),
+    [
+        (STILL, "G[0,2] (x < 1)", 'where = ["x < 1"]', 5),  # at 1, which is in the set, no path starts
+        (STILL, "G[0,2] (x < 1)", "", 1),
+        (('x = "real"', 'x = "[0, 2]"', 'x = "sqrt(x)"'), "G[0,3] (x >= 0)", "", 5),  # no root of what is near 0
+        (('x = "real"', 'x = "[0, 2]"', 'x = "sqrt(x - 1)"'), "G[0,3] (x >= 0)", "", 1),
+    ],
+)
+def test_only_initial_states_contradict_a_set_that_is_followed(
+    system: Any, formula: str, where: str, code: int, tmp_path: Path
+) -> None:
+    state, init, after = system
+    high = 2 if "2" in init else 1
+    file = certificate(
+        task(tmp_path, state, f"{init}\n{where}", after), formula, ["x"], [{"set": [[0, high]], "walk": True}]
+    )
+    assert main([str(file)]) == code

@@ -329,6 +329,14 @@ def is_point(region: Region) -> bool:
     return all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in region)
 
 
+def met(region: Region, other: Region) -> Region:
+    """The part of a region inside another that it meets: ends in floats may lie a little outside."""
+    return tuple(
+        (min(max(a[0], b[0]), b[1]), max(min(a[1], b[1]), b[0])) if isinstance(a, tuple) and isinstance(b, tuple) else a
+        for a, b in zip(region, other, strict=True)
+    )
+
+
 def samples(region: Region) -> Iterator[Region]:
     """A few states of a region: the one in the middle, and corners."""
     wide = {place: cell for place, cell in enumerate(region) if isinstance(cell, tuple) and cell[0] < cell[1]}

@@ -12,7 +12,7 @@ from vernal_check.clock import tick
 from vernal_check.errors import Endless, Rejected, Unreadable, Unshown
 from vernal_check.evaluation import Fork
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, demands, untils
-from vernal_check.graph import Graph, Step, Walk, is_point, samples
+from vernal_check.graph import Graph, SetNode, Step, Walk, is_point, met, samples
 from vernal_check.system import Place, placed
 
 MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved
@@ -24,14 +24,14 @@ def walk(graph: Graph, number: int) -> None:
     node = graph.nodes[number]
     if node.is_box:
         try:
-            return follow(graph, node.name, [placed(node.region, directed=True)])
+            return follow(graph, node, [placed(node.region, directed=True)])
         except Rejected as problem:
             if problem.obligation == 6:
                 raise
-    follow(graph, node.name, [place for place, _ in graph.places(number)])
+    follow(graph, node, [place for place, _ in graph.places(number)])
 
 
-def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
+def follow(graph: Graph, node: SetNode, places: Sequence[Place]) -> None:
     """Follow sets; where their bounds are too loose, their halves, and so on."""
     left = [(place, 0) for place in reversed(places)]
     for _ in range(MAX_CUTS):
@@ -39,14 +39,14 @@ def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
             return
         place, depth = left.pop()
         try:
-            shown(Walk(graph, name, place))
+            shown(Walk(graph, node.name, place))
         except Rejected as problem:
             hopeless = problem.obligation == 6 or (place.directed and isinstance(problem, Endless))
             halves = place.halves() if depth < MAX_DEPTH and not hopeless else None
             if halves is None:
-                raise judged(graph, name, place, problem) from None
+                raise judged(graph, node, place, problem) from None
             left += [(half, depth + 1) for half in reversed(halves)]
-    raise Unshown(f"more than {MAX_CUTS:,} parts of a set that is followed", name)
+    raise Unshown(f"more than {MAX_CUTS:,} parts of a set that is followed", node.name)
 
 
 def shown(walk: Walk) -> None:
@@ -57,11 +57,13 @@ def shown(walk: Walk) -> None:
         Product(walk).check([0])
 
 
-def judged(graph: Graph, name: str, place: Place, problem: Rejected) -> Rejected:
+def judged(graph: Graph, node: SetNode, place: Place, problem: Rejected) -> Rejected:
     """What is said of a set of which the claim is not shown: it is rejected if a state of it contradicts it."""
-    for point in samples(place.region):
+    for point in samples(met(place.region, node.region)) if node.is_box else ():
+        if not node.induction and not graph.system.is_initial(point):
+            continue  # the set is larger than it has to be
         try:
-            shown(Walk(graph, name, placed(point)))
+            shown(Walk(graph, node.name, placed(point)))
         except Unshown:
             continue
         except Rejected as contradiction:
