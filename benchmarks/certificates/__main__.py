@@ -108,7 +108,7 @@ def published(family: str) -> Iterator[Given]:
         for file, t in product(sorted(folder.glob("*.toml")), range(1, 6)):
             yield Given(file, parameters={"t": t})
     else:
-        yield from map(Given, sorted(folder.glob("*.toml")))
+        yield from map(Given, sorted(folder.glob("r*.toml")))
 
 
 def given_of(family: str, folder: Path) -> Iterator[Given]:

@@ -7,6 +7,7 @@ import json
 import random
 from fractions import Fraction
 from itertools import pairwise
+from math import tanh
 from pathlib import Path
 from typing import Any
 
@@ -208,8 +209,8 @@ class Constant:
 
 
 def weaker_lines(original: Any) -> Any:
-    def lines(below: Any, above: Any, more: Any) -> Any:
-        return original(below, above, more * 0.5)
+    def lines(below: Any, above: Any, less: Any, more: Any) -> Any:
+        return original(below, above, less, more * 0.5)
 
     return lines
 
@@ -239,3 +240,45 @@ def test_strict_and_other_comparisons_are_read() -> None:
     assert only.box == ((Fraction(0), Fraction(1)),)
     assert only.whole.holds({("X", 0): Fraction(1, 2), ("Y", 0): Fraction(1, 4)})
     assert not only.whole.holds({("X", 0): Fraction(1), ("Y", 0): Fraction(1, 2)})
+
+
+def forward(network: Network, point: list[float]) -> list[float]:
+    """The outputs in plain floats."""
+    vectors = [point]
+    for step in network.instructions:
+        (given,) = (vectors[number] for number in step.inputs)
+        if step.kind == "affine":
+            made = [
+                sum(float(a) * given[j] for j, a in row) + float(b)
+                for row, b in zip(step.rows, step.shift, strict=True)
+            ]
+        else:
+            made = [tanh(x) if step.kind == "tanh" else (1 + tanh(x / 2)) / 2 for x in given]
+        vectors.append(made)
+    return vectors[-1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_point_is_below_a_bound_around_curves(seed: int) -> None:
+    draw, generator, steps = random.Random(seed), np.random.default_rng(seed), list[Instruction]()
+    sizes, scale = [2, 4, 3, 2], draw.choice([1, 3, 40])
+    for below, above in pairwise(sizes):
+        rows = tuple(
+            tuple((j, Fraction(draw.randrange(-9, 10) * scale, 7)) for j in range(below)) for _ in range(above)
+        )
+        shift = tuple(Fraction(draw.randrange(-9, 10), 7) for _ in range(above))
+        steps.append(Instruction("affine", (len(steps),), rows, shift, below))
+        steps.append(Instruction(draw.choice(["tanh", "sigmoid"]), (len(steps),)))
+    layout = Layout(Network(2, tuple(steps), 2))
+    low, width = generator.uniform(-2, 1, (6, 2)), generator.choice([0.0, 1e-3, 0.1, 1.0, 3.0], (6, 1))
+    nothing = np.zeros((6, 0))
+    bounds = Backward(layout, Parts(low, low + width, nothing, nothing, nothing))
+    sums = generator.normal(size=(3, 2))
+    found = bounds.bound({len(steps): sums}, np.zeros(3))[0]
+    for part in range(6):
+        for _ in range(40):
+            share = generator.choice([0.0, 0.5, 1.0, generator.uniform()], 2)
+            outputs = forward(layout.network, (low[part] + share * width[part]).tolist())
+            assert (sums @ outputs >= found[part] - 1e-12).all()
+    if scale == 1:  # and they are not far below
+        assert np.abs(sums @ forward(layout.network, low[0].tolist()) - found[0]).max() < 0.02 or width[0, 0] > 1e-3

@@ -266,3 +266,76 @@ def test_what_nothing_contradicts_is_not_rejected(
     with pytest.raises(Rejected) as problem:
         check(certificate(file, formula, ["x"], sets))
     assert type(problem.value) in ({kind} if kind is Rejected else {Unshown, Endless})
+
+
+STILL = ('x = "real"', 'x = "[0, 1]"', 'x = "x"')
+WALKING = ('x = "real"', 'x = "[0, 1]"', 'x = "x + choose(-1, 1)"')
+PUSHED = ('x = "real"', 'x = "[0, 1]"', 'x = "x + between(-1, 1)"')
+SIGNED = ('x = "real"', 'x = "[-1, 1]"', 'x = "if(x > 0, 1, 0)"')
+ENDING = ('x = "real"', 'x = "[0, 1]"', 'x = "x + choose(1 when x < 1)"')
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "expected"),
+    [
+        (STILL, "EX (x >= 0)", True),
+        (STILL, "EX (x > 0)", False),
+        (WALKING, "EX (x >= 1)", True),
+        (WALKING, "EX (x > 1)", False),
+        (WALKING, "AX (x >= 1 | x <= 0)", True),
+        (WALKING, "AX (EX (x >= 0 & x <= 1))", True),
+        (WALKING, "EX (AX (x >= 0 & x <= 1))", False),
+        (WALKING, "AG[0,3] (EX (x >= 0))", False),
+        (WALKING, "AG[0,1] (EX (x >= 0))", True),
+        (WALKING, "AX (x >= 1) | AX (x <= 0)", False),  # which is not A X (x >= 1 | x <= 0)
+        (WALKING, "EF[2,2] (x <= 1 & x >= 0)", True),
+        (WALKING, "EG[0,2] (x <= 2 & x >= -1)", True),
+        (WALKING, "EG[0,4] (x <= 0.9 & x >= -1)", False),
+        (WALKING, "E[x <= 1 U[1,2] x >= 1]", True),
+        (PUSHED, "EX (x >= 0)", False),  # not of every value
+        (PUSHED, "EX (x >= -1)", True),
+        (SIGNED, "EX (x == 1)", False),
+        (SIGNED, "EX (x == 1 | x == 0)", True),
+        (SIGNED, "AX (EX (x == 1)) | AX (x == 0)", False),  # true, but the closed part from 0 on is not divided further
+        (ENDING, "EX true", False),
+        (ENDING, "AX (EX true)", False),
+        (ENDING, "AX (AX (x >= 2))", True),
+        (ENDING, "AG[0,3] (EX true)", False),
+    ],
+)
+def test_bounded_claims_of_states_over_sets_that_are_followed(
+    system: Any, formula: str, expected: bool, tmp_path: Path
+) -> None:
+    sets = [[-1, 1]] if system is SIGNED else [[0, 1]]
+    file = certificate(task(tmp_path, *system), formula, ["x"], [{"set": sets, "walk": True}])
+    if expected:
+        check(file)
+    else:
+        with pytest.raises(Unshown):
+            check(file)
+
+
+def test_claims_of_states_without_a_last_position_are_not_followed(tmp_path: Path) -> None:
+    file = certificate(task(tmp_path, *STILL), "EG (x >= 0)", ["x"], [{"set": [[0, 1]], "walk": True}])
+    with pytest.raises(Unreadable, match="last position"):
+        check(file)
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "where", "code"),
+    [
+        (STILL, "G[0,2] (x < 1)", 'where = ["x < 1"]', 5),  # at 1, which is in the set, no path starts
+        (STILL, "G[0,2] (x < 1)", "", 1),
+        (('x = "real"', 'x = "[0, 2]"', 'x = "sqrt(x)"'), "G[0,3] (x >= 0)", "", 5),  # no root of what is near 0
+        (('x = "real"', 'x = "[0, 2]"', 'x = "sqrt(x - 1)"'), "G[0,3] (x >= 0)", "", 1),
+    ],
+)
+def test_only_initial_states_contradict_a_set_that_is_followed(
+    system: Any, formula: str, where: str, code: int, tmp_path: Path
+) -> None:
+    state, init, after = system
+    high = 2 if "2" in init else 1
+    file = certificate(
+        task(tmp_path, state, f"{init}\n{where}", after), formula, ["x"], [{"set": [[0, high]], "walk": True}]
+    )
+    assert main([str(file)]) == code

@@ -16,7 +16,7 @@ from vernal_check.errors import Rejected, Unreadable
 from vernal_check.formulas import Normal
 from vernal_check.graph import Graph, SetNode
 from vernal_check.maps import AcceptedMap
-from vernal_check.rules import Fixpoints, by_induction, decide
+from vernal_check.rules import Fixpoints, by_induction, decide, walk
 from vernal_check.syntax import Node
 from vernal_check.system import System
 
@@ -85,9 +85,12 @@ def shown(head: Header, loaded: task.Task, lines: Iterable[tuple[int, Any]]) -> 
     state = None if head.state is None else certificate.cells(head.state, loaded.variables, 1)
     starts = graph.starts() if state is None else graph.start_at(state)
     inductions = [number for number, node in enumerate(nodes) if node.induction]
-    if normal.is_branching and (inductions or any(node.walk for node in nodes)):
-        raise Unreadable("sets that are followed show nothing of a formula with path quantifiers")
-    if normal.is_branching:
+    if normal.is_branching and (inductions or len({node.walk for node in nodes}) > 1):
+        raise Unreadable("inductions show nothing of a formula with path quantifiers, nor some sets that are followed")
+    if normal.is_branching and any(node.walk for node in nodes):
+        for number in starts:
+            walk(graph, number)
+    elif normal.is_branching:
         Fixpoints(graph).check(starts)
     elif inductions:
         by_induction(graph, starts, inductions)

@@ -282,6 +282,7 @@ class Walk:
         self.known: dict[tuple[int, Atoms], list[Step]] = {}
 
     def number(self, place: Place) -> int:
+        place = place.coarse if place.directed else place
         if place.key not in self.numbers:
             most = MAX_ROUNDED if place.directed and not self.normal.is_bounded else MAX_PLACES
             if len(self.places) >= most:
@@ -326,6 +327,14 @@ class Walk:
 def is_point(region: Region) -> bool:
     """Whether a region is a single state."""
     return all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in region)
+
+
+def met(region: Region, other: Region) -> Region:
+    """The part of a region inside another that it meets: ends in floats may lie a little outside."""
+    return tuple(
+        (min(max(a[0], b[0]), b[1]), max(min(a[1], b[1]), b[0])) if isinstance(a, tuple) and isinstance(b, tuple) else a
+        for a, b in zip(region, other, strict=True)
+    )
 
 
 def samples(region: Region) -> Iterator[Region]:

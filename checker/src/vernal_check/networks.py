@@ -24,7 +24,7 @@ MAX_DIVIDING = 8  # rectifiers of a layer that may divide a set whose rows are k
 MOST_LAYERS = 256  # whose weights are kept as arrays
 
 Integers = tuple[list[tuple[tuple[int, ...], list[int]]], list[int], int]  # rows, shift, what both are divided by
-RATIONAL = {"affine", "relu", "leaky", "same", "add", "join"}  # kinds whose values are rational
+RATIONAL = {"affine", "relu", "leaky", "same", "add", "times", "join"}  # kinds whose values are rational
 
 _arrays: dict[int, tuple[Instruction, Any, Any]] = {}
 _integers: dict[int, tuple[Instruction, Integers]] = {}
@@ -58,6 +58,8 @@ def pointwise(
         return [v.rectified(ranges).times(1 - step.scale).plus(v.times(step.scale)) for v in given[0]]
     if step.kind == "add":
         return [a.plus(b.times(step.scale)) for a, b in zip(*given, strict=True)]
+    if step.kind == "times":
+        return [a.product(b, ranges) for a, b in zip(*given, strict=True)]
     if step.kind == "join":
         return [value for vector in given for value in vector]
     if step.kind == "same":

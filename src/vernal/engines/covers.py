@@ -40,7 +40,6 @@ OTHER_MODEL = "{} proved it of a model that was made of this one, and its sets a
 DIRECTIONS = "the invariant says nothing of an integer variable"
 NO_SETS = "{} does not keep the sets that its proof rests on yet"
 HULLS = "the initial states are too many to be written as boxes"
-BRANCHING = "following paths shows nothing of a formula with path quantifiers, and {} keeps no sets yet"
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,6 @@ def covering(question: Question, proof: Proof) -> Covering:
         return _found(of_invariant(model, proof.evidence), DIRECTIONS)
     if question.claim.horizon is None:
         return Covering(refusal=NO_SETS.format(proof.engine))
-    if question.claim.mentions_some or question.claim.linear is None:
-        return Covering(refusal=BRANCHING.format(proof.engine))
     return _found(followed(model), HULLS)
 
 
