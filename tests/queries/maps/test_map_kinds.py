@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from tests.map_flow_judge import FlowMapJudge, flow_map_instance
+from tests.portion import seeds
 from tests.queries.maps.test_map_truth import FALLING, HALVING, agree, written
 from vernal.evidence.belief import is_refuted
 from vernal.queries.maps.axes import MapAxis
@@ -177,3 +179,10 @@ def test_slopes_are_those_of_the_margin() -> None:
     found = margin_slopes(margins, places)
     assert (found.argmax(axis=1) == 0).all()
     assert np.abs(found[:, 0] - 5).max() < 1.5
+
+
+def test_random_maps_of_flows_are_true() -> None:
+    """`python -m benchmarks.never_wrong_maps --flows` asks many more."""
+    for seed in seeds(3, 1):
+        question = flow_map_instance(seed)
+        assert list(FlowMapJudge(question).problems(question.answer(20))) == [], str(question)

@@ -83,10 +83,10 @@ def previewed(
 ) -> CellPreview | None:
     """Runs from cells of one question; None where none can be made."""
     try:
-        step = _steps(question) if question.time is Time.STEPS else _seconds(question)
-        if step is None or not boxes or question.claim.mentions_some:
+        found = simulation(question)
+        if found is None or not boxes or question.claim.mentions_some:
             return None
-        simulator, target = step
+        simulator, target = found
         with np.errstate(all="ignore"):
             plan, places = _plan(simulator, question, axes, boxes, rng, check)
             margins = target.margins(simulator.run(plan, check))
@@ -107,6 +107,11 @@ def failing_trajectory(
         return None
     simulator, target = _seconds(question)
     return enclosed(question, target, simulator, plan, budget, short=False)
+
+
+def simulation(question: Question) -> tuple[StepSimulator | TrajectorySimulator, Target | TrajectoryTarget] | None:
+    """What makes runs of a question's model, and what measures them; None where they would be too long."""
+    return _steps(question) if question.time is Time.STEPS else _seconds(question)
 
 
 def _seconds(question: Question) -> tuple[TrajectorySimulator, TrajectoryTarget]:
