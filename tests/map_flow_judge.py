@@ -26,6 +26,7 @@ class FlowMapInstance:
 
     case: FlowCase
     over: Mapping[str, Ends]
+    cells: int = CELLS
 
     def __str__(self) -> str:
         region = ", ".join(f"{name}=[{low},{high}]" for name, (low, high) in self.over.items())
@@ -37,7 +38,7 @@ class FlowMapInstance:
             Task(self.case.flow),
             self.case.formula,
             over=dict(self.over),
-            cells=CELLS,
+            cells=self.cells,
             until="open < 1%",
             timeout=seconds,
             cell_timeout=1.0,

@@ -138,8 +138,7 @@ class CellQuestions:
         found = self.pipes.together(boxes, self.rng, budget)
         for place, answer in enumerate(found):
             if answer.kind is CellKind.WHOLLY_UNSAFE:
-                start = {name: start.first for name, start in self.of(boxes[place]).model.init.starts.items()}
-                found[place] = CellAnswer(self._kind_of_failing(boxes[place], start, budget))
+                found[place] = CellAnswer(self._kind_of_failing(boxes[place], self.first_start, budget))
         return found
 
     def _wholly_unsafe(self, boxes: Sequence[CellBox], suspects: Sequence[int], budget: Budget) -> list[int]:
@@ -176,6 +175,11 @@ class CellQuestions:
         starts = {**others, **mapped}
         broken = (Init(starts, (build.negate(condition),)) for condition in model.init.where)
         return all(has_no_start(model.starting(init), budget) for init in broken)
+
+    @property
+    def first_start(self) -> dict[str, Fraction]:
+        """One start of every variable, whether the constraints allow it or not."""
+        return {name: start.first for name, start in self.question.model.init.starts.items()}
 
     def _start(self, cell: int) -> dict[str, Fraction]:
         """Where a run from the middle of a cell of the last batch starts."""

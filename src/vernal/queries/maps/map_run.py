@@ -17,6 +17,7 @@ from typing import NamedTuple
 from vernal.errors import InputError, Stopped
 from vernal.queries.maps.cell_answers import CellAnswer, CellSlopes
 from vernal.queries.maps.cell_questions import CellQuestions
+from vernal.queries.maps.cell_starts import separate_starts
 from vernal.queries.maps.cell_tree import UNCUT, CellBox, CellKind, MapTree
 from vernal.run.budget import Budget
 
@@ -115,11 +116,17 @@ class MapRun:
             self._refute()
             if self.elsewhere is None:
                 self._look_again()
+            self._separate_starts()
             self._show()
             if self.counts_steps:
                 self._count_steps()
         except Stopped as stop:
             self.stopped = stop.reason
+
+    def _separate_starts(self) -> None:
+        """Points without a start are no part of safe cells, as far as cells may be cut."""
+        until = time.monotonic() + max(LAST_SECONDS, REPLAY_SHARE * (time.monotonic() - self.began))
+        separate_starts(self.tree, self.questions, self.until, self.most, self.budget, until)
 
     def _look_again(self) -> None:
         """Cells that batches leave open and that are cut no further are asked by themselves, the largest first."""
