@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.explicit.graph import Graph
 from vernal.errors import UnsupportedFormula
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.formula import (
@@ -41,6 +40,7 @@ from vernal.logic.formula import (
 from vernal.logic.normal import fold, steps
 from vernal.model.expr import Const, Expr
 from vernal.model.tick import Tick
+from vernal.sets.finite.labelled_graph import LabelledGraph
 from vernal.sets.finite.table import Numbers
 
 ALL, SOME = Quantifier.ALL, Quantifier.SOME
@@ -74,7 +74,7 @@ def lifted(function: Callable[..., Mask], *facts: Satisfied) -> Satisfied:
 # Formulas -------------------------------------------------------------------------------------------------------------
 
 
-def satisfied(formula: Formula, graph: Graph, tick: Tick) -> Satisfied:
+def satisfied(formula: Formula, graph: LabelledGraph, tick: Tick) -> Satisfied:
     """The positions at which a CTL formula is true."""
     solver = Fixpoints(graph, tick)
 
@@ -157,7 +157,7 @@ def _until(kind: Quantifier, p: Satisfied, q: Satisfied, lower: int, upper: int 
 class Fixpoints:
     """Next and until on the positions of a graph."""
 
-    def __init__(self, graph: Graph, tick: Tick) -> None:
+    def __init__(self, graph: LabelledGraph, tick: Tick) -> None:
         self.graph, self.tick = graph, tick
         true = np.ones(graph.size, bool)
         self.everywhere = Satisfied(true, true)
