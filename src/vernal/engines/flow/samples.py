@@ -11,21 +11,22 @@ from math import inf
 
 import numpy as np
 
-from vernal.engines.flow.recurrence import endless_problem
+from vernal.engines.flow.recurrence import CLOCK
 from vernal.engines.refusals import OF_SOME_SAMPLES
 from vernal.errors import Stopped
-from vernal.evidence.belief import OF_STATES
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.integration import Pace
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.interpret.sampled.plant import plant_of
-from vernal.logic.claim import always, position_claim
-from vernal.logic.formula import Formula
+from vernal.logic.claim import position_claim
+from vernal.logic.formula import Always, Formula, Release, Weak
+from vernal.logic.normal import nnf, order
 from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
 from vernal.logic.shortening import stronger
+from vernal.model.clock import clock_of
 from vernal.model.flow import Flow
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
@@ -49,12 +50,10 @@ ENDS = {
 def refusal(question: Question) -> str | None:
     """Why a claim over samples is not taken, if it is not."""
     claim = question.claim
-    if claim.mentions_some:
-        return OF_SOME_SAMPLES if claim.sufficient is None else refusal(replace(question, formula=claim.sufficient))
-    if claim.linear is None:
-        return OF_STATES
+    if claim.mentions_some and claim.sufficient is None and claim.refuting is None:
+        return OF_SOME_SAMPLES
     if claim.horizon is None:
-        return None if any(sooner(question)) else endless_problem(question)
+        return CLOCK if clock_of(question.model) is not None and not any(sooner(question)) else None
     if claim.horizon > MAX_SAMPLES:
         return f"a horizon of {claim.horizon:,} samples is too long; at most {MAX_SAMPLES:,} are followed"
     return None
@@ -62,11 +61,18 @@ def refusal(question: Question) -> str | None:
 
 def sooner(question: Question) -> Iterator[Question]:
     """With bounds, more and more of them: questions that imply one without a last sample, as `F[0,8] p` does `F p`."""
-    assert question.claim.linear is not None
-    for width in () if always(question.claim.linear) is not None else WIDTHS:
-        formula = stronger(question.claim.linear, width, total=False)
+    linear = question.claim.linear
+    if linear is None or any(_is_endless(node) for node in order(nnf(linear))):
+        return
+    for width in WIDTHS:
+        formula = stronger(linear, width, total=False)
         if says_something(formula):
             yield replace(question, formula=formula)
+
+
+def _is_endless(node: Formula) -> bool:
+    """Whether an operator asks something of all samples, so that no bound implies it."""
+    return isinstance(node, Always | Release | Weak) and node.bound.upper is None
 
 
 class SampleSearch:
