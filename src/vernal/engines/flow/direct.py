@@ -19,7 +19,7 @@ from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import FailingStarts
 from vernal.engines.flow.recurrence import ENDLESS, RecurrentSearch, endless_problem
 from vernal.engines.flow.sampled_logic import HOPELESS, SampledLogic, is_hopeless, recurs
-from vernal.engines.flow.samples import WIDTHS, SampleSearch, refusal, sooner
+from vernal.engines.flow.samples import SampleSearch, refusal, sooner
 from vernal.engines.flow.template import chosen
 from vernal.engines.initial_parts import attempt_parts
 from vernal.engines.options import FlowpipeOptions
@@ -45,6 +45,7 @@ from vernal.sets.flow_starts import StartBoxes, cut, cut_widest, start_boxes
 from vernal.sets.sampled.box_rounds import BoxRounds, on_time_grid
 from vernal.sets.sampled.common_pipes import CommonPipes, CompletePipe, FollowedBoxes
 from vernal.sets.sampled.loop_space import spoils_nothing
+from vernal.sets.sampled.sample_graphs import WIDTHS
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS, MAX_PIPES = 14, 10  # for a claim, and without one

@@ -21,24 +21,21 @@ from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.claim import position_claim
-from vernal.logic.formula import Always, Formula, Release, Weak
-from vernal.logic.normal import nnf, order
-from vernal.logic.prefix import says_something
+from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.logic.shortening import stronger
 from vernal.model.clock import clock_of
 from vernal.model.flow import Flow
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
 from vernal.sets.sampled.loop_space import LoopFollower, LoopSpace, LoopStates
+from vernal.sets.sampled.sample_graphs import bounded_forms
 from vernal.sets.search import Search, Stage
 
 DEGREE = 8  # of Taylor polynomials
 STEPS_PER_STRETCH, SHORTEST = 400, 2.0**-18  # of a stretch of time: how many, and how much of it the shortest is
 FINEST = 1 / 8  # of the steps of the first round
 MAX_SAMPLES = 10_000
-WIDTHS = (8, 32, 128)  # bounds in samples of what has to come at last
 LIMITS = CuttingLimits(rounds=10, most=1024, patience=5)
 ENDS = {
     CuttingEnd.IDLE: "cutting {} parts of the initial set once more does not help",
@@ -61,18 +58,7 @@ def refusal(question: Question) -> str | None:
 
 def sooner(question: Question) -> Iterator[Question]:
     """With bounds, more and more of them: questions that imply one without a last sample, as `F[0,8] p` does `F p`."""
-    linear = question.claim.linear
-    if linear is None or any(_is_endless(node) for node in order(nnf(linear))):
-        return
-    for width in WIDTHS:
-        formula = stronger(linear, width, total=False)
-        if says_something(formula):
-            yield replace(question, formula=formula)
-
-
-def _is_endless(node: Formula) -> bool:
-    """Whether an operator asks something of all samples, so that no bound implies it."""
-    return isinstance(node, Always | Release | Weak) and node.bound.upper is None
+    yield from (replace(question, formula=formula) for formula in bounded_forms(question.claim))
 
 
 class SampleSearch:

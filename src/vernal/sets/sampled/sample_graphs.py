@@ -9,8 +9,8 @@ boxes. Else it has those up to a last one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -23,8 +23,11 @@ from vernal.interpret.numbers.rounding import Floats, Mask, float_above
 from vernal.interpret.sampled.resets import DiscreteValues
 from vernal.logic.automaton import automaton
 from vernal.logic.claim import Claim
-from vernal.logic.formula import Always, Atom, Formula, Not
+from vernal.logic.formula import Always, Atom, Formula, Not, Release, Weak
+from vernal.logic.normal import nnf, order
+from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
+from vernal.logic.shortening import stronger
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.system import Model
@@ -45,6 +48,7 @@ MAX_POSITIONS = 500_000
 PRODUCT_MEMORY = 2**28  # bytes
 TOO_MANY = f"the samples make a graph of more than {MAX_POSITIONS:,} positions"
 NOT_FOLLOWED = "{} of the sets that begin there cannot be followed, or come elsewhere, after {} seconds"
+WIDTHS = (8, 32, 128)  # bounds in samples of what has to come at last
 SAMPLES_TO_ENDS = (16, 64, 256)
 NO_ENDS = f"paths may go on for more than {SAMPLES_TO_ENDS[-1]} samples"
 NOT_SHOWN = "the sets that were found do not show it"
@@ -348,6 +352,22 @@ def _followed(
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 
+def bounded_forms(claim: Claim) -> Iterator[Formula]:
+    """With bounds, more and more of them: formulas that imply a claim of what has to come at last."""
+    linear = claim.linear
+    if linear is None or any(_is_endless(node) for node in order(nnf(linear))):
+        return
+    for width in WIDTHS:
+        formula = stronger(linear, width, total=False)
+        if says_something(formula):
+            yield formula
+
+
+def _is_endless(node: Formula) -> bool:
+    """Whether an operator asks something of all samples, so that no bound implies it."""
+    return isinstance(node, Always | Release | Weak) and node.bound.upper is None
+
+
 def all_keep(graph: LabelledGraph, claim: Claim, tick: Tick = idle) -> bool:
     """Whether all paths of a graph keep a claim of all paths."""
     if claim.linear is None:
@@ -383,6 +403,8 @@ def samples_problem(question: Question, found: RecurrentSet | None, tick: Tick =
             graph = graph_for_all_time(question.model, found, claim.atoms, tick)
         elif claim.horizon is not None:
             graph, _, _ = graph_up_to(question.model, starts, claim.horizon, claim.atoms, tick)
+        elif any(samples_problem(replace(question, formula=form), None, tick) is None for form in bounded_forms(claim)):
+            return None
         else:
             graph = graph_to_all_ends(question.model, claim.atoms, tick)
     except Stopped as stop:
