@@ -541,6 +541,21 @@ enabled = "go == 1"
 n = "n + 1"
 """
 
+INDEX = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = 0
+y = "7/2"
+[agents.go]
+policy = "late.onnx"
+observe = ["y"]
+[environment.next]
+x = "go"
+y = "if(y == 7/2, 0, if(y == 0, 1/2, y))"
+"""
+
 OFFICE = """
 [state]
 n = "int [0, 2]"
@@ -931,6 +946,11 @@ CASES = [
     Case(TIED, "G (n == 0)", VIOLATED, "one way goes on", ("auto",)),
     Case(TIED, "EF (n == 3)", HOLDS, "one way goes on and on", ("auto", "deepening")),
     Case(TIED, "!EX true", VIOLATED, "there is a way on", STATES),
+    Case(INDEX, "G (x == 0 | x == 1)", HOLDS, "x is the number of the action", ("auto",)),
+    Case(INDEX, "AG[1,5] (x <= 1)", HOLDS, "x is the number of the action", STATES),
+    Case(INDEX, "EF (x == 7/2)", VIOLATED, "x is the number of the action", ("auto",)),
+    Case(INDEX, "EF[0,3] (x == 1/2)", VIOLATED, "x is the number of the action", STATES),
+    Case(INDEX, "EX (x == 1)", HOLDS, "at 7/2 both may be taken", STATES),
     Case(OFFICE, "AG EF (n == 9)", HOLDS, "there is no initial state", STATES, vacuous=True),
     Case(STAIRS, "AX[2] (n >= 2)", HOLDS, "two up", STATES, leaves=(("n", 2),)),
     Case(STAIRS, "AX[2] (n <= 2)", VIOLATED, "from 1 it is 3", STATES, leaves=(("n", 2),)),
