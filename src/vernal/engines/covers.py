@@ -28,6 +28,7 @@ from vernal.sets.pieces.positions import nonlinear_step
 from vernal.sets.wider_region import IN_RANGE
 
 CERTIFYING_SHARE = 0.4  # of the time left, for each engine that is asked for sets alone
+CERTIFYING_SECONDS = 60.0  # for sets of a claim that is decided already, also where there is no limit
 OVER_SAMPLES = "certificates of claims over samples are not written yet"
 JUMPS = "vernal-check reads loops that sample only where nothing jumps, and no agent has a delay or a memory"
 ACTIONS = "vernal-check does not read claims about what agents hold"
@@ -100,6 +101,7 @@ def with_sets(question: Question, known: Known, engines: Sequence[Engine], budge
         return known
     if question.time is not Time.STEPS:
         return known
+    budget = budget.part(1.0, CERTIFYING_SECONDS)
     for engine in engines:
         if engine.takes(question) is None:
             other = guarded(engine, question, budget.part(CERTIFYING_SHARE))
