@@ -35,6 +35,7 @@ from vernal.logic.formula import (
     Or,
     Quantifier,
     Release,
+    Temporal,
     Until,
     Weak,
 )
@@ -82,9 +83,18 @@ def satisfied(formula: Formula, graph: Graph, tick: Tick) -> Satisfied:
         tick()
         if isinstance(node, Atom):
             return atom(node.expr, graph.sure, graph.maybe, graph.size)
-        return _boolean(node, args) or _temporal(node, args, solver)
+        return _boolean(node, args) or _of_states(_temporal(node, args, solver), node, graph)
 
     return fold(formula, rule)
+
+
+def _of_states(found: Satisfied, node: Formula, graph: Graph) -> Satisfied:
+    """What a quantifier says of states whose positions only the guard tells apart: it chooses among them, too."""
+    if not graph.guarded:
+        return found
+    assert isinstance(node, Temporal)
+    joined = np.logical_or if node.quantifier is SOME else np.logical_and
+    return lifted(lambda p: joined.reduceat(p, graph.first[:-1])[graph.state], found)
 
 
 def of_position(formula: Formula, sure: Mapping[Expr, Mask], size: int) -> Mask:

@@ -168,6 +168,7 @@ class Enumeration:
             depth=np.repeat(np.arange(len(sizes)), sizes),
             complete=complete,
             goal=goal,
+            guarded=bool(self.opening.plan) and not decisions(self.atoms.values()),
             within=None if parts.expanded and not sizes[-1] else int(np.flatnonzero(sizes).max(initial=0)),
         )
 

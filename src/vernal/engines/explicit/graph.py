@@ -1,7 +1,8 @@
 """The reachable graph: positions, what is true at them, and the transitions between them, in arrays.
 
 A position is a state together with those actions that the state leaves open and that the formula or the guard asks
-about (docs/decisions/positions-and-open-actions.md). The positions of one state stand next to each other.
+about (docs/decisions/positions-and-open-actions.md). The positions of one state stand next to each other. Where only
+the guard asks, a claim is one about states: what a quantifier says of a state it says over all of its positions.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Graph:
     depth: Numbers  # of every state: the fewest transitions it takes from an initial state
     complete: bool  # whether the successors of every state are known
     goal: bool  # whether the enumeration stopped at a goal
+    guarded: bool  # whether it is the guard alone that asks about open actions
     within: int | None  # the transitions within which all reachable states are here; None: all of them are
 
     direction = Points.direction
@@ -82,6 +84,11 @@ class Graph:
     def size(self) -> int:
         """The number of positions."""
         return len(self.state)
+
+    @property
+    def has_one_start(self) -> bool:
+        """Whether there is a single initial state, or position where the formula asks about open actions."""
+        return len(self.initial) == 1 or (self.guarded and int(self.first[1]) == len(self.initial))
 
     @cached_property
     def undefined(self) -> bool:
