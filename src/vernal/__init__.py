@@ -252,6 +252,7 @@ HOOKS.update(
         name: _later(module, name)
         for module, names in {
             "vernal.formats.certificate": ["certificate_of"],
+            "vernal.formats.task_graph": ["task_graph"],
             "vernal.formats.loading": ["load"],
             "vernal.interpret.concrete": ["evaluate_network"],
             "vernal.logic.printing": ["text"],

@@ -52,7 +52,11 @@ class Question(Portable):
 
     def starting(self, init: Init) -> Question:
         """The same claim about the same model from elsewhere; the graph and what is known of the claim are shared."""
-        moved = replace(self, model=self.model.starting(init))
+        return self.of(self.model.starting(init))
+
+    def of(self, model: Model) -> Question:
+        """The same claim about a model that differs in where it starts."""
+        moved = replace(self, model=model)
         moved.__dict__["claim"] = self.claim  # where cached_property keeps it
         return moved
 

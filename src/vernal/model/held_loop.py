@@ -18,3 +18,8 @@ class Held(Sampled):
 def loop_of(model: Model) -> Model | None:
     """The loop whose flow a model is; None of any other model."""
     return model.motion.loop if isinstance(model.motion, Held) else None
+
+
+def as_written(model: Model) -> Model:
+    """The model that paths are of: the loop whose flow this is, or the model itself."""
+    return loop_of(model) or model

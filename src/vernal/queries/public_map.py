@@ -220,4 +220,4 @@ def finished(run: MapRun, sheets: MapSheets) -> RegionMap:
     """What a run has found so far."""
     seconds = time.monotonic() - run.began
     task, question = sheets.tasks[0], sheets.questions[0]
-    return RegionMap(task, question, run.tree, sheets.values, seconds, run.stopped, sheets.freed)
+    return RegionMap(task, question, run.tree, sheets.values, seconds, run.stopped, sheets.freed, run.why_open)

@@ -12,10 +12,11 @@ from typing import Any
 from vernal.evidence.codec import encoded
 from vernal.evidence.trace import Trace
 from vernal.logic.printing import number
+from vernal.model.held_loop import as_written
 from vernal.queries.maps.cell_tree import KINDS, NUMBER
 from vernal.queries.maps.map_certificate import certificate_lines
 from vernal.queries.maps.map_file import map_document
-from vernal.queries.maps.region_map import NOT_ASKED, RegionMap
+from vernal.queries.maps.region_map import RegionMap
 from vernal.report.csv_cells import write_rows
 from vernal.report.document import dump
 from vernal.report.map_pictures import COLOURS, percent
@@ -51,7 +52,7 @@ def _data(found: RegionMap) -> dict[str, Any]:
         ends = [float(end) for low_high in box for end in low_high]
         rows.append([sheet, found.tree.kind[node], None if margin != margin else margin, *ends])
         if isinstance(shown, Trace) and len(traces) < MAX_TRACES:
-            traces[str(place)] = encoded(shown, found.question.model).get("trace")
+            traces[str(place)] = encoded(shown, as_written(found.question.model)).get("trace")
         if node in found.tree.steps:
             steps[str(place)] = found.tree.steps[node]
         if node in found.tree.reasons:
@@ -70,7 +71,7 @@ def _data(found: RegionMap) -> dict[str, Any]:
         "cells": rows,
         "traces": traces,
         "reasons": reasons,
-        "otherwise": NOT_ASKED,
+        "otherwise": found.otherwise,
         "steps": steps,
         "last": found.question.claim.horizon,
     }

@@ -191,7 +191,7 @@ class GraphQuestion:
 
     def _witness(self) -> Trace | None:
         """A path that shows a claim of some path, from the only initial position."""
-        if self.claim.opposite is None or not self.claim.mentions_some or len(self.graph.initial) > 1:
+        if self.claim.opposite is None or not self.claim.mentions_some or not self.graph.has_one_start:
             return None
         lasso = self._accepted(self.claim.path, self.graph.initial)
         return None if lasso is None else self.witnesses.showing(lasso, self.claim.path, truth=True)

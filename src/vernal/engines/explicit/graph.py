@@ -1,7 +1,8 @@
 """The reachable graph of a finite system: its states, the positions of each, and the transitions between them.
 
 A position is a state together with those actions that the state leaves open and that the formula or the guard asks
-about (docs/decisions/positions-and-open-actions.md). The positions of one state stand next to each other.
+about (docs/decisions/positions-and-open-actions.md). The positions of one state stand next to each other. Where only
+the guard asks, a claim is one about states: what a quantifier says of a state it says over all of its positions.
 """
 
 from __future__ import annotations
@@ -28,3 +29,8 @@ class Graph(LabelledGraph):
     within: int | None  # the transitions within which all reachable states are here; None: all of them are
 
     direction = Points.direction
+
+    @property
+    def has_one_start(self) -> bool:
+        """Whether there is a single initial state, or position where the formula asks about open actions."""
+        return len(self.initial) == 1 or (len(self.together) > 0 and int(self.first[1]) == len(self.initial))

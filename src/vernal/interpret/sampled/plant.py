@@ -205,6 +205,16 @@ def plant_of(model: Model) -> Plant:
     return replace(bare, flow=Flow(model.name, state, init, motion=motion, lets=lets))
 
 
+def from_elsewhere(model: Model, init: Init) -> Model:
+    """The same model from other initial states, and with it the loop whose flow it is: paths may start there."""
+    moved, loop = model.starting(init), loop_of(model)
+    if loop is None:
+        return moved
+    made = replace(moved, motion=replace(moved.motion, loop=_restarted(loop, init)))  # type: ignore[call-arg]
+    made.__dict__["step"] = moved.step  # where cached_property keeps it
+    return made
+
+
 def _restarted(loop: Model, init: Init) -> Model:
     """The loop from where its flow starts, memories included."""
     agents = []

@@ -87,7 +87,11 @@ def _finite(text: str, whole: str) -> Fraction:
 
 def map_axes(model: Model, intervals: Mapping[str, Ends], parameters: Iterable[str]) -> tuple[MapAxis, ...]:
     """The axes that are cut; of every interval of the initial set where none is named."""
-    given = intervals or {name: start.ends for name, start in model.init.starts.items() if _is_interval(start)}
+    given = intervals or {
+        variable.name: start.ends
+        for variable in model.state
+        if variable.sort.is_number and _is_interval(start := model.init.starts[variable.name])
+    }
     if not given:
         raise InputError('every variable starts at one value; say where to look, for example --over "x=[0,10]"')
     return tuple(_axis(model, name, ends, set(parameters)) for name, ends in given.items())

@@ -25,6 +25,7 @@ from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.evidence.trace import Enclosure, Trace, TraceValue
+from vernal.interpret.sampled.plant import from_elsewhere
 from vernal.logic.formula import Not
 from vernal.logic.question import Question
 from vernal.logic.times import Time
@@ -33,7 +34,9 @@ from vernal.model.initial import Init, OneOf, start_between
 from vernal.model.lazy import cached_property
 from vernal.model.system import System
 from vernal.queries.maps.axes import MapAxis
-from vernal.queries.maps.cell_answers import CellAnswer
+from vernal.queries.maps.cell_answers import CellAnswer, sloping
+from vernal.queries.maps.cell_pipes import CellPipes
+from vernal.queries.maps.cell_previews import CellPreview, failing_trajectory, margin_slopes, previewed
 from vernal.queries.maps.cell_proofs import CellProofs
 from vernal.queries.maps.cell_runs import CellRuns, simulated
 from vernal.queries.maps.cell_sifting import CellSifting
@@ -46,6 +49,8 @@ from vernal.sets.region_vacuity import has_no_start
 
 MAX_BATCH = 512  # cells that are asked together, at most
 MAX_SIFTED = 4096  # the same in one exploration
+MAX_FOLLOWED = 64  # the same of a flow
+FIRST_CELLS, FIRST_FOLLOWED = 1024, 16  # before the first batch, at most a quarter of all
 
 
 @dataclass
@@ -62,8 +67,10 @@ class CellQuestions:
     @cached_property
     def in_batches(self) -> bool:
         """Whether cells are asked together: claims with a last step, by an engine that shares work."""
-        if self.question.time is not Time.STEPS or self.options or self.engine not in METHODS:
+        if self.options or self.engine not in METHODS:
             return False
+        if self.question.time is not Time.STEPS:
+            return self.pipes.applies
         if self.question.claim.mentions_some:  # bounds of all paths hardly decide these
             return False
         reach = self.question.claim.horizon
@@ -73,14 +80,30 @@ class CellQuestions:
         """The claim from the starts of one cell."""
         init = self.question.model.init
         cut = {axis.name: start_between(*ends) for axis, ends in zip(self.axes, box, strict=True)}
-        return self.question.starting(Init({**init.starts, **cut}, init.where))
+        return self.question.of(from_elsewhere(self.question.model, Init({**init.starts, **cut}, init.where)))
 
     # Many cells -------------------------------------------------------------------------------------------------------
 
     @property
     def batch(self) -> int:
         """How many cells are asked together, at most."""
-        return (MAX_SIFTED if self.sifting.applies else MAX_BATCH) if self.in_batches else 1
+        if not self.in_batches:
+            return 1
+        if self.question.time is not Time.STEPS:
+            return MAX_FOLLOWED
+        return MAX_SIFTED if self.sifting.applies else MAX_BATCH
+
+    @property
+    def first_cells(self) -> int:
+        """Into how many cells a map is cut before any is asked."""
+        if not self.in_batches:
+            return 1
+        return FIRST_CELLS if self.question.time is Time.STEPS else FIRST_FOLLOWED
+
+    @cached_property
+    def pipes(self) -> CellPipes:
+        """Cells of a flow that are followed together."""
+        return CellPipes(self.sifting.question, self.of, self.axes)
 
     @cached_property
     def sifting(self) -> CellSifting:
@@ -96,14 +119,27 @@ class CellQuestions:
         """What one look at many cells shows: first runs, then what is proven of those where none fails."""
         answers = [CellAnswer() for _ in boxes]
         with suppress(Stopped):
+            if self.question.time is not Time.STEPS:
+                return self._followed(boxes, budget)
             self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check)
             suspects = {} if self.runs is None else self.runs.worst
+            if self.runs is not None:
+                answers = sloping(margin_slopes(self.runs.margins, self.runs.places))
             for place in self._wholly_unsafe(boxes, list(suspects), budget):
                 answers[place] = CellAnswer(self._kind_of_failing(boxes[place], self._start(place), budget))
             rest = [place for place in range(len(boxes)) if place not in suspects]
             for place, answer in zip(rest, self.proofs.proven([boxes[place] for place in rest], budget), strict=True):
-                answers[place] = answer
+                if answer.kind is not CellKind.OPEN:
+                    answers[place] = answer
         return answers
+
+    def _followed(self, boxes: Sequence[CellBox], budget: Budget) -> list[CellAnswer]:
+        """What pipes show; where all trajectories fail, some of the points may still have no start."""
+        found = self.pipes.together(boxes, self.rng, budget)
+        for place, answer in enumerate(found):
+            if answer.kind is CellKind.WHOLLY_UNSAFE:
+                found[place] = CellAnswer(self._kind_of_failing(boxes[place], self.first_start, budget))
+        return found
 
     def _wholly_unsafe(self, boxes: Sequence[CellBox], suspects: Sequence[int], budget: Budget) -> list[int]:
         """The cells from all of whose states some path fails, by systems with their draws decided in one way."""
@@ -140,6 +176,11 @@ class CellQuestions:
         broken = (Init(starts, (build.negate(condition),)) for condition in model.init.where)
         return all(has_no_start(model.starting(init), budget) for init in broken)
 
+    @property
+    def first_start(self) -> dict[str, Fraction]:
+        """One start of every variable, whether the constraints allow it or not."""
+        return {name: start.first for name, start in self.question.model.init.starts.items()}
+
     def _start(self, cell: int) -> dict[str, Fraction]:
         """Where a run from the middle of a cell of the last batch starts."""
         assert self.runs is not None
@@ -173,6 +214,9 @@ class CellQuestions:
         self, boxes: Sequence[CellBox], budget: Budget, until: float, most: int = sys.maxsize
     ) -> Iterator[Trace | None]:
         """A path that fails from each cell, as far as a run in floats finds one: until some time, and so many."""
+        if self.question.time is not Time.STEPS:
+            yield from self._enclosed(boxes, budget, until)
+            return
         self.runs = simulated(self.sifting.question, self.axes, boxes, self.rng, budget.check) if boxes else None
         worst = {} if self.runs is None else self.runs.worst
         for number, box in enumerate(boxes):
@@ -182,9 +226,19 @@ class CellQuestions:
             most -= 0 if trace is None else 1
             yield trace
 
+    def _enclosed(self, boxes: Sequence[CellBox], budget: Budget, until: float) -> Iterator[Trace | None]:
+        for box in boxes:
+            if time.monotonic() > until:
+                return
+            yield failing_trajectory(self.of(box), self.axes, box, self.rng, budget)
+
     def steps(self, boxes: Sequence[CellBox], budget: Budget) -> list[int]:
         """For how many steps the claim is proven of each cell."""
         return kept_steps(self.sifting, boxes, [self.of(box) for box in boxes], budget)
+
+    def preview(self, boxes: Sequence[CellBox], budget: Budget) -> CellPreview | None:
+        """What a few runs from cells suggest that are asked one by one."""
+        return previewed(self.sifting.question, self.axes, boxes, self.rng, budget.check)
 
     # One cell ---------------------------------------------------------------------------------------------------------
 
@@ -197,11 +251,25 @@ class CellQuestions:
             return CellAnswer(CellKind.NO_START if empty else CellKind.SAFE, result.margin)
         if result.verdict is not VIOLATED:
             return CellAnswer(reason=result.reason or "")
-        if whole and self._fails_everywhere(question, budget):
-            first = {} if result.trace is None else _scalars(result.trace.steps[0].state)
-            if self.starts_everywhere(box, first, budget):
-                return CellAnswer(CellKind.WHOLLY_UNSAFE, trace=result.trace)
+        first = {} if result.trace is None else _scalars(result.trace.steps[0].state)
+        if whole and self._is_wholly_unsafe(box, first, budget):
+            return CellAnswer(CellKind.WHOLLY_UNSAFE, trace=result.trace)
         return CellAnswer(CellKind.UNSAFE, trace=result.trace)
+
+    def _is_wholly_unsafe(self, box: CellBox, first: Mapping[str, Fraction], budget: Budget) -> bool:
+        """Of a cell with a start that fails, whether from every point some start does: all, or one like that."""
+        if all(low == high for low, high in box):
+            return True
+        questions = [self.of(box)]
+        init = questions[0].model.init
+        mapped = {axis.name for axis in self.axes}
+        others = {name: own for name, own in init.starts.items() if name not in mapped and name in first}
+        if not all(start.is_point for start in others.values()):
+            fixed = {name: OneOf((own.nearest(first[name]),)) for name, own in others.items()}
+            alike = from_elsewhere(self.question.model, Init({**init.starts, **fixed}, init.where))
+            questions.append(self.question.of(alike))
+        fails = any(self._fails_everywhere(question, budget) for question in questions)
+        return fails and self.starts_everywhere(box, first, budget)
 
     def _asked(self, question: Question, budget: Budget) -> Result:
         return asked_of(engine_for(self.engine, question, self.options), question, budget)

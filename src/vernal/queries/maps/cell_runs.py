@@ -39,6 +39,7 @@ class CellRuns:
     question: Question
     runs: Runs
     margins: Floats  # (cells, runs of each)
+    places: Floats  # (cells, runs, axes): where they start in their cells, from 0 to 1
 
     @property
     def worst(self) -> dict[int, int]:
@@ -75,13 +76,13 @@ def simulated(
     if not boxes or steps is None or steps > MAX_SIMULATED_STEPS or question.claim.mentions_some:
         return None
     try:
-        plan = _plan(question, axes, boxes, steps, rng, check)
+        plan, places = _plan(question, axes, boxes, steps, rng, check)
     except NoInitialState:  # constraints that contradict each other, or that no random point satisfies
         return None
     with np.errstate(all="ignore"):
         runs = StepSimulator(question.model, steps).run(plan, check)
         margins = Target(question.model, path, refutable(path)).margins(runs)
-    return CellRuns(question, runs, margins.reshape(len(boxes), -1))
+    return CellRuns(question, runs, margins.reshape(len(boxes), -1), places)
 
 
 def _plan(
@@ -91,26 +92,25 @@ def _plan(
     steps: int,
     rng: np.random.Generator,
     check: Tick,
-) -> Plan:
+) -> tuple[Plan, Floats]:
     each = MAX_WAYS + SCATTERED_RUNS
     plan = random_plan(question.model, len(boxes) * each, steps, rng, tick=check)
-    first = dict(plan.first)
-    for place, axis in enumerate(axes):
-        ends = np.array([[float(low), float(high)] for low, high in (box[place] for box in boxes)])
-        values = _points(ends, each, rng)
+    first, places = dict(plan.first), _places(len(boxes), len(axes), rng)
+    for number, axis in enumerate(axes):
+        ends, part = np.array([[float(end) for end in box[number]] for box in boxes]), places[..., number]
+        values = (1 - part) * ends[:, :1] + part * ends[:, 1:]
         first[question.model.variable(axis.name).var] = (np.round(values) if axis.whole else values).reshape(-1)
     for node, values in plan.decisions.items():
         if isinstance(node, Choose):
             for way in range(MAX_WAYS):
                 values[way::each] = min(way, len(node.options) - 1)
-    return Plan(first, plan.decisions)
+    return Plan(first, plan.decisions), places
 
 
-def _points(ends: Floats, each: int, rng: np.random.Generator) -> Floats:
-    """(cells, runs): the middle, some corners, some points."""
-    part = rng.random((len(ends), each))
-    part[:, :MAX_WAYS] = 0.5
+def _places(cells: int, axes: int, rng: np.random.Generator) -> Floats:
+    """(cells, runs, axes): the middle, some corners, some points."""
+    found = rng.random((cells, MAX_WAYS + SCATTERED_RUNS, axes))
+    found[:, :MAX_WAYS] = 0.5
     corners = slice(MAX_WAYS, MAX_WAYS + SCATTERED_RUNS // 2)
-    part[:, corners] = np.round(part[:, corners])
-    values: Floats = (1 - part) * ends[:, :1] + part * ends[:, 1:]
-    return values
+    found[:, corners] = np.round(found[:, corners])
+    return found

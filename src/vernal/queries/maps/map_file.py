@@ -14,6 +14,7 @@ from vernal.evidence.codec import encoded, restored
 from vernal.evidence.document_head import head
 from vernal.evidence.trace import Trace
 from vernal.logic.printing import number
+from vernal.model.held_loop import as_written
 from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_questions import CellQuestions
 from vernal.queries.maps.cell_tree import UNCUT, CellKind, MapTree
@@ -39,11 +40,12 @@ def map_document(found: RegionMap) -> dict[str, Any]:
         "stopped": found.stopped,
         "tree": found.tree.record(),
         "traces": {
-            str(place): encoded(trace, model) if isinstance(trace, Trace) else trace
+            str(place): encoded(trace, as_written(model)) if isinstance(trace, Trace) else trace
             for place, node in enumerate(leaves)
             if (trace := found.tree.evidence.get(node)) is not None
         },
         "reasons": {str(place): why for place, node in enumerate(leaves) if (why := found.tree.reasons.get(node))},
+        "otherwise": found.otherwise,
     }
 
 
@@ -88,7 +90,7 @@ def _restore_evidence(tree: MapTree, leaves: list[int], said: Any, questions: li
         node = leaves[int(place)]
         sheet, box = where[node]
         question = questions[sheet].of(box)
-        found = restored(record, question.model)
+        found = restored(record, as_written(question.model))
         if isinstance(found, Trace) and is_refuted(question, found):
             tree.evidence[node] = found
     for place, why in said.get("reasons", {}).items():

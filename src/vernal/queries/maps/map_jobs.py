@@ -21,6 +21,7 @@ from vernal.evidence.belief import is_refuted
 from vernal.evidence.codec import encoded, restored
 from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
+from vernal.model.held_loop import as_written
 from vernal.model.portable import Portable
 from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_answers import CellAnswer
@@ -98,13 +99,16 @@ def ask_map_cells(job: Job, budget: Budget) -> Worked:
             questions.alone(box, replace(limits, timeout=seconds, started=time.monotonic()).apart()) for box in boxes
         ]
     model = questions.question.model
-    traces = {str(place): encoded(one.trace, model) for place, one in enumerate(answers) if one.trace is not None}
+    traces = {
+        str(place): encoded(one.trace, as_written(model)) for place, one in enumerate(answers) if one.trace is not None
+    }
     return Worked({"cells": [_data(one) for one in answers], "traces": traces})
 
 
 def _data(answer: CellAnswer) -> list[Any]:
     margin = answer.margin
-    return [answer.kind.value, None if margin is None or not math.isfinite(margin) else margin, answer.reason]
+    found = None if margin is None or not math.isfinite(margin) else margin
+    return [answer.kind.value, found, answer.reason, None if answer.slopes is None else list(answer.slopes)]
 
 
 FUNCTIONS = (named(ask_map_cells),)  # what workers on other machines do
@@ -186,15 +190,15 @@ class MapSpread:
 
     def _answer(self, cell: WaitingCell, said: Sequence[Any], record: Any) -> CellAnswer:
         """An answer as it came back; a path counts if it is one, and refutes the claim."""
-        kind, margin, reason = said
+        kind, margin, reason, slopes = said
         trace = None if record is None else self._replayed(cell, record)
         if record is not None and trace is None and CellKind(kind) is not CellKind.WHOLLY_UNSAFE:
             return CellAnswer(reason="a path came back that does not replay")
-        return CellAnswer(CellKind(kind), margin, trace, str(reason))
+        return CellAnswer(CellKind(kind), margin, trace, str(reason), None if slopes is None else tuple(slopes))
 
     def _replayed(self, cell: WaitingCell, record: Any) -> Trace | None:
         question = self.run.questions[cell.sheet].of(cell.box)
-        found = restored(record, question.model)
+        found = restored(record, as_written(question.model))
         return found if isinstance(found, Trace) and is_refuted(question, found) else None
 
     def _lost(self, cells: Sequence[WaitingCell], why: str) -> None:

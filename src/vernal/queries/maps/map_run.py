@@ -15,19 +15,21 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from vernal.errors import InputError, Stopped
-from vernal.queries.maps.cell_answers import CellAnswer
+from vernal.queries.maps.cell_answers import CellAnswer, CellSlopes
 from vernal.queries.maps.cell_questions import CellQuestions
+from vernal.queries.maps.cell_starts import separate_starts
 from vernal.queries.maps.cell_tree import UNCUT, CellBox, CellKind, MapTree
 from vernal.run.budget import Budget
 
-FIRST_CELLS = 1024  # before the first batch, at most a quarter of all
 MAX_CUTS = 40  # of one axis: cells are no narrower than a part in so many powers of two
 MAX_ELONGATION = 8  # times longer than another, in parts of its axis, a cell may become
+STEEPER = 2.0  # times, where another axis than the longest is cut
 MAX_SHOWN = 400  # cells of a sheet that fail as a whole, for which a path is made
 SHOWING_SECONDS = 10.0  # for that, at most
 CELL_SECONDS = 2.0  # for a cell that is asked by itself
 LAST_SECONDS, LAST_SHARE = 5.0, 0.25  # at the end for all of those: at least, and of the time so far
 REPLAY_SHARE = 0.15  # of the time so far, for paths from cells that are cut no further
+PREVIEWED = 64  # cells that are looked at together before they are asked one by one
 MAX_TRACES = 10_000  # of a map: each takes some kilobytes
 RULE = re.compile(r"\s*open\s*<\s*([0-9.]+)\s*%\s*")
 DECIDED = (CellKind.SAFE, CellKind.WHOLLY_UNSAFE, CellKind.NO_START)
@@ -73,6 +75,8 @@ class MapRun:
     waiting: list[WaitingCell] = field(default_factory=list)  # a heap
     kept: list[WaitingCell] = field(default_factory=list)  # cells that were asked, stay open and are cut no further
     elsewhere: Callable[[], None] | None = None  # asks cells in other processes
+    previews: dict[int, tuple[bool, CellSlopes | None]] = field(default_factory=dict)  # of waiting cells: whether the
+    # border seems to run through, and slopes
     left: Fraction = Fraction(0)  # the share of what is neither safe nor wholly unsafe
 
     def __post_init__(self) -> None:
@@ -89,6 +93,16 @@ class MapRun:
     def is_met(self) -> bool:
         return self.left < self.until or self.left == 0
 
+    @property
+    def why_open(self) -> str:
+        """Why cells are open that were not asked by themselves."""
+        if self.stopped is not None:
+            return f"not decided yet when the map ended ({self.stopped}); more time goes on"
+        if self.is_met:
+            share = f"{100 * float(self.until):.3g} %"
+            return f"not decided yet: the map ended when less than {share} was open; a smaller --until goes on"
+        return "bounds and runs of many cells at once decide nothing here; more --cells cut it further"
+
     def go(self) -> None:
         """Until the rule is met, nothing is left to ask, or a limit is reached: what is known by then stays."""
         try:
@@ -102,11 +116,17 @@ class MapRun:
             self._refute()
             if self.elsewhere is None:
                 self._look_again()
+            self._separate_starts()
             self._show()
             if self.counts_steps:
                 self._count_steps()
         except Stopped as stop:
             self.stopped = stop.reason
+
+    def _separate_starts(self) -> None:
+        """Points without a start are no part of safe cells, as far as cells may be cut."""
+        until = time.monotonic() + max(LAST_SECONDS, REPLAY_SHARE * (time.monotonic() - self.began))
+        separate_starts(self.tree, self.questions, self.until, self.most, self.budget, until)
 
     def _look_again(self) -> None:
         """Cells that batches leave open and that are cut no further are asked by themselves, the largest first."""
@@ -170,13 +190,14 @@ class MapRun:
 
     def _cut_first(self) -> None:
         """Cells large enough to be hopeless are not asked in batches at all."""
-        while self.waiting and self.tree.leaves < min(FIRST_CELLS, max(1, self.most // 4)):
+        while self.waiting:
             _, node, sheet, box = self.waiting[0]
-            if not self.questions[sheet].in_batches or not self._cut(sheet, node, box, pop=True):
+            first = min(self.questions[sheet].first_cells, max(1, self.most // 4))
+            if self.tree.leaves >= first or not self._cut(sheet, node, box, pop=True):
                 return
 
-    def _cut(self, sheet: int, node: int, box: CellBox, *, pop: bool = False) -> bool:
-        axis = self._cut_axis(box)
+    def _cut(self, sheet: int, node: int, box: CellBox, slopes: CellSlopes | None = None, *, pop: bool = False) -> bool:
+        axis = self._cut_axis(box, slopes)
         if axis is None or self.tree.leaves >= self.most:
             return False
         if pop:
@@ -200,23 +221,52 @@ class MapRun:
         ends = zip(values, box, strict=True)
         return all(isinstance(value, Fraction) and low <= value <= high for value, (low, high) in ends)
 
-    def _cut_axis(self, box: CellBox) -> int | None:
-        """The axis along which a cell is longest, as a part of the whole; None where it cannot be cut."""
-        parts = [
-            (axis.size(ends) / axis.size(axis.ends), -number)
+    def _cut_axis(self, box: CellBox, slopes: CellSlopes | None = None) -> int | None:
+        """The axis along which a cell is longest, or the margin changes clearly more; None where it cannot be cut.
+
+        CellSlopes are guesses, and cells become no needles.
+        """
+        parts = {
+            number: axis.size(ends) / axis.size(axis.ends)
             for number, (axis, ends) in enumerate(zip(self.tree.axes, box, strict=True))
             if axis.can_cut(ends) and axis.size(ends) * 2**MAX_CUTS > axis.size(axis.ends)
-        ]
-        return -max(parts)[1] if parts else None
+        }
+        if not parts:
+            return None
+        longest = max(parts, key=lambda number: (parts[number], -number))
+        near = [number for number, part in parts.items() if part * MAX_ELONGATION > parts[longest]]
+        steepest = longest if slopes is None else max(near, key=lambda number: slopes[number])
+        return steepest if slopes is not None and slopes[steepest] > STEEPER * slopes[longest] else longest
 
     def taken(self, most: int | None = None) -> list[WaitingCell]:
         """The next cells: the largest, all of one sheet."""
         sheet = self.waiting[0].sheet
+        if not self.questions[sheet].in_batches:
+            return [self._taken_alone()]
         most = self.questions[sheet].batch if most is None else min(most, self.questions[sheet].batch)
         taken: list[WaitingCell] = []
         while self.waiting and len(taken) < most and self.waiting[0].sheet == sheet:
             taken.append(heapq.heappop(self.waiting))
         return taken
+
+    def _taken_alone(self) -> WaitingCell:
+        """The next cell that is asked by itself; those through which the border seems to run are cut at once."""
+        while True:
+            if self.waiting[0].node not in self.previews:
+                self._preview(self.waiting[0].sheet)
+            cell = self.waiting[0]
+            mixed, slopes = self.previews[cell.node]
+            if not (mixed and self._cut(cell.sheet, cell.node, cell.box, slopes, pop=True)):
+                return heapq.heappop(self.waiting)
+
+    def _preview(self, sheet: int) -> None:
+        """Look at the next cells of a sheet."""
+        cells = [cell for cell in heapq.nsmallest(PREVIEWED, self.waiting) if cell.sheet == sheet]
+        seen = self.questions[sheet].preview([cell.box for cell in cells], self.budget)
+        for place, cell in enumerate(cells):
+            self.previews[cell.node] = (
+                (bool(seen.mixed[place]), tuple(seen.slopes[place].tolist())) if seen is not None else (False, None)
+            )
 
     def _asked(self, cells: Sequence[WaitingCell]) -> list[CellAnswer]:
         questions, boxes = self.questions[cells[0].sheet], [cell.box for cell in cells]
@@ -241,7 +291,8 @@ class MapRun:
             return
         if answer.kind is CellKind.UNSAFE and answer.trace is not None:
             self.leave(node, answer)
-        if self._cut(sheet, node, box):
+        slopes = answer.slopes if answer.slopes is not None else self.previews.pop(node, (False, None))[1]
+        if self._cut(sheet, node, box, slopes):
             return
         if self.questions[sheet].in_batches and self._cut_axis(box) is None:  # a single point, or as good as one
             answer = self._alone(self.questions[sheet], box)

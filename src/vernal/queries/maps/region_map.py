@@ -23,7 +23,6 @@ from vernal.queries.maps.axes import MapAxis
 from vernal.queries.maps.cell_tree import CellKind, MapTree
 
 Coordinate = float | int | Fraction
-NOT_ASKED = "bounds and runs of many cells at once decide nothing here; more --cells or more time cut it further"
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,7 @@ class RegionMap:
     seconds: float = 0.0
     stopped: str | None = None  # the limit that ended it, if one did
     freed: tuple[str, ...] = ()  # the axes that are parameters of the task
+    otherwise: str = ""  # why cells are open that have no reason of their own
 
     @property
     def axes(self) -> tuple[MapAxis, ...]:
@@ -80,7 +80,7 @@ class RegionMap:
 
     def reason(self, node: int) -> str | None:
         """Why a leaf is open; None of one that is not."""
-        return self.tree.reasons.get(node, NOT_ASKED) if self.tree.kind_of(node) is CellKind.OPEN else None
+        return self.tree.reasons.get(node, self.otherwise) if self.tree.kind_of(node) is CellKind.OPEN else None
 
     def steps(self, node: int) -> int | None:
         """For how many steps the claim is proven of a leaf: for all of them where it is safe; None if not counted."""

@@ -34,6 +34,7 @@ from vernal.logic.formula import (
     Or,
     Quantifier,
     Release,
+    Temporal,
     Until,
     Weak,
 )
@@ -82,9 +83,19 @@ def satisfied(formula: Formula, graph: LabelledGraph, tick: Tick) -> Satisfied:
         tick()
         if isinstance(node, Atom):
             return atom(node.expr, graph.sure, graph.maybe, graph.size)
-        return _boolean(node, args) or _temporal(node, args, solver)
+        return _boolean(node, args) or _of_states(_temporal(node, args, solver), node, graph)
 
     return fold(formula, rule)
+
+
+def _of_states(found: Satisfied, node: Formula, graph: LabelledGraph) -> Satisfied:
+    """What a quantifier says where it chooses among positions of a state, too: then it is the same at all of them."""
+    if not len(graph.together):
+        return found
+    assert isinstance(node, Temporal)
+    joined = np.logical_or if node.quantifier is SOME else np.logical_and
+    many = np.diff(np.append(graph.together, graph.size))
+    return lifted(lambda p: np.repeat(joined.reduceat(p, graph.together), many), found)
 
 
 def of_position(formula: Formula, sure: Mapping[Expr, Mask], size: int) -> Mask:

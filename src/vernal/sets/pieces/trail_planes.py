@@ -34,7 +34,7 @@ class TrailPlanes:
         self._t = 0
         self._here: dict[int, list[HalfSpaces]] = {}
         self._next: dict[int, list[HalfSpaces]] = {}
-        self._open: dict[tuple[int, Expr], SidesOfPivot] = {}  # of decisions of this step that stay open
+        self._open: dict[Expr, dict[int, SidesOfPivot]] = {}  # of decisions of this step that stay open, by trail
 
     def at(self, t: int) -> None:
         """Go on to a step, if that is not the one already."""
@@ -59,22 +59,20 @@ class TrailPlanes:
         trails, often = np.unique(several, return_counts=True)
         rows = np.flatnonzero(np.isin(pieces.trail, trails[often > 1]))
         sides = sides_of_pivot(decision, linear, pieces.parameters, rows)
-        self._open.update(
-            ((trail, decision), own) for trail, own in zip(pieces.trail[rows].tolist(), sides, strict=True)
-        )
+        self._open.setdefault(decision, {}).update(zip(pieces.trail[rows].tolist(), sides, strict=True))
 
     def extend(self, parents: Indices, asked: Assumptions, trails: Indices) -> None:
         """Trails one step longer: what their parents knew, and what these decisions say."""
+        said = [(decision, outcome, self._open[decision]) for decision, outcome in asked if decision in self._open]
+        if not self._here and not said:
+            return
         for parent, trail in zip(parents.tolist(), trails.tolist(), strict=True):
-            planes = [*self._here.get(parent, ()), *self._said(parent, asked)]
+            planes = list(self._here.get(parent, ()))
+            for decision, outcome, known in said:
+                if (own := known.get(parent)) is not None:
+                    planes += _side(decision, outcome, *own)
             if planes:
                 self._next[trail] = planes
-
-    def _said(self, trail: int, asked: Assumptions) -> Iterator[HalfSpaces]:
-        for decision, outcome in asked:
-            known = self._open.get((trail, decision))
-            if known is not None:
-                yield from _side(decision, outcome, *known)
 
 
 @lru_cache(maxsize=256)
