@@ -13,6 +13,7 @@ from vernal.model.expr import Expr
 from vernal.model.lazy import cached_property
 from vernal.sets.finite.table import Numbers
 
+
 def none() -> Numbers:
     """No position."""
     return np.zeros(0, np.int64)
@@ -67,7 +68,8 @@ class LabelledGraph:
     maybe: Mapping[Expr, Mask]  # the same, and those at which it is undefined, or not known
     initial: Numbers  # the initial positions
     complete: bool  # whether the successors of every position are known
-    together: Numbers = field(default_factory=none)  # where each run of positions begins that a quantifier chooses among; each one, if none
+    together: Numbers = field(default_factory=none)
+    """Where each run of positions begins that a quantifier chooses among; each position by itself, if none."""
 
     @property
     def size(self) -> int:
