@@ -48,7 +48,7 @@ def system_of(rng: np.random.Generator) -> vn.System:
     """A loop with one path from each start."""
     pull, gain, push, turn = (round(float(rng.uniform(*ends)), 3) for ends in ((0.2, 2), (-2, 2), (-1, 1), (-1, 1)))
     low, width, shrink = round(float(rng.uniform(-0.8, 0.8)), 3), rng.choice(["0", "0.05", "0.3"]), rng.choice([0, 0.5])
-    jumps, top = rng.random() < 0.5, rng.choice(["0.9", "3"])
+    jumps, top = rng.random() < 0.5, rng.choice(["1.2", "3"])
     agent = vn.agent(linear_network("u", (gain,)), observe=lambda s: [s.x], act="raw", every="0.25")
     start = vn.interval(low, Fraction(str(low)) + Fraction(str(width)))
     if not jumps:

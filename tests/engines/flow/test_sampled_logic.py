@@ -67,3 +67,10 @@ def test_several_starts_have_no_common_witness() -> None:
     system = chosen().starting(replace(chosen().init, starts=starts))
     _, result = asked(system, "EX n == 2", 3)
     assert result.verdict is not vn.HOLDS
+
+
+def test_no_time_is_looked_at_before_what_never_has_to_end() -> None:
+    """Simulated times grew until there were too many instants."""
+    task = Task(sawtooth()).counting("samples")
+    result = ask(task, parse_formula(task, "G F (x > 0)"), None, "falsify", processor(2))
+    assert result.verdict is vn.UNKNOWN
