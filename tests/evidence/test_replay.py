@@ -6,12 +6,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 
 from tests.systems import accumulator, chooser, countdown, counter, make, wanderer
 from vernal.evidence import confirm
 from vernal.evidence.replay import NotAPath, Problem, range_exits, run, verify
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Choice, Enclosure, Trace
+from vernal.evidence.walk import PRECISIONS, AgentMemory, FirstState, ReplayWalk, precisions
+from vernal.interpret.numbers import reals
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Next
 from vernal.model import build
 from vernal.model.expr import Function, Role
@@ -166,6 +169,36 @@ def test_what_cannot_be_decided_is_said() -> None:
     system = make({"x": 1}, {"x": build.if_(build.eq(square, 1), 0, 2)})
     with pytest.raises(NotAPath, match="undecided"):
         run(system, {"x": Fraction(1)}, [], 1)
+
+
+def test_longer_paths_are_walked_with_more_bits() -> None:
+    """What is written down is short all the same, and contains what was computed."""
+    assert precisions(100) == PRECISIONS
+    assert precisions(5000)[-1] == 16384
+    wild = make({"x": 1}, {"x": 3 * build.apply(Function.SIN, X)})
+    trace = run(wild, {"x": Fraction(1)}, [], 3, least_precision=4096)
+    last = trace.steps[-1].state["x"]
+    assert last.upper.denominator.bit_length() < 1100
+    with ctx.workprec(4096):
+        exact = 3 * (3 * (3 * arb(1).sin()).sin()).sin()
+        assert reals.ball(last.lower, last.upper).contains(exact)
+
+
+def test_a_tie_is_not_tried_with_bits_for_a_longer_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison of equal reals at the first step stays open with any precision."""
+    tried: list[int] = []
+    walk = ReplayWalk.walk
+
+    def noted(one: ReplayWalk, first: FirstState, memory: AgentMemory, steps: int) -> Trace:
+        tried.append(one.precision)
+        return walk(one, first, memory, steps)
+
+    monkeypatch.setattr(ReplayWalk, "walk", noted)
+    square = build.apply(Function.SIN, X) ** 2 + build.apply(Function.COS, X) ** 2
+    system = make({"x": 1}, {"x": build.if_(build.eq(square, 1), 0, 2)})
+    with pytest.raises(NotAPath, match="undecided with 4096 bits"):
+        run(system, {"x": Fraction(1)}, [], 20_000)
+    assert tried == list(PRECISIONS)
 
 
 def test_undefined_values_make_no_path() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
+from flint import arb, ctx
 
 from vernal.errors import VernalError
 from vernal.evidence.trace import Choice, Enclosure, Trace, TraceNumber, TraceStep, TraceValue
@@ -28,6 +28,9 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
+BITS_PER_STEP = 1.2  # that enclosures lose, as far as a long path of a nonlinear loop tells
+LOST_AT_MOST = 8.0  # bits in a step: what is undecided earlier than that explains is so with any precision
+RECORDED_BITS = 1024  # of the ends of an enclosure in a trace: to make longer fractions takes longer than the walk
 
 # By the names of `system.step.names`, or by the nodes themselves where branches share a name.
 Decisions = Mapping[str, Any] | Mapping[Expr, Any]  # to an option's index, a disturbance's value, a winner's index
@@ -105,18 +108,27 @@ def run(
     """
     last: Undecided | None = None
     memory = memory or system.pack_memory(system.initial.first)
-    for precision in PRECISIONS:
-        if precision >= least_precision:
-            try:
-                return ReplayWalk(system, decisions, precision, tick).walk(first, memory, steps)
-            except Undecided as doubt:
-                last = doubt
+    known = precisions(steps)
+    bits = [precision for precision in known if precision >= least_precision] or [known[-1]]
+    for precision, further in zip(bits, [*bits[1:], 0], strict=True):
+        try:
+            return ReplayWalk(system, decisions, precision, tick).walk(first, memory, steps)
+        except Undecided as doubt:
+            last = doubt
+            if further > PRECISIONS[-1] > LOST_AT_MOST * doubt.step:
+                break
     assert last is not None
-    why = (
-        f"undecided with {PRECISIONS[-1]} bits: a comparison of reals that may be equal, "
-        f"or numbers beyond {MAX_BITS:,} bits"
-    )
+    why = f"undecided with {precision} bits: a comparison of reals that may be equal"
+    why += f", or numbers beyond {MAX_BITS:,} bits"
     raise NotAPath(Problem(last.step, why, last.variable))
+
+
+def precisions(steps: int) -> tuple[int, ...]:
+    """The precisions that are tried for a path of so many steps: of a long one enclosures grow at every step."""
+    made = list(PRECISIONS)
+    while made[-1] < min(2 * BITS_PER_STEP * steps, MAX_BITS):
+        made.append(2 * made[-1])
+    return tuple(made)
 
 
 @dataclass(frozen=True)
@@ -256,7 +268,13 @@ def trace_value(item: Any) -> TraceValue:
 
 
 def trace_number(item: Any) -> TraceNumber:
-    return Enclosure(*reals.ends(item)) if isinstance(item, arb) else Fraction(item)
+    """A number as traces have it: an enclosure perhaps a little wider, with ends that are not needlessly long."""
+    if not isinstance(item, arb):
+        return Fraction(item)
+    if item.bits() > RECORDED_BITS:
+        with ctx.workprec(RECORDED_BITS):
+            item = +item
+    return Enclosure(*reals.ends(item))
 
 
 def _index(value: Any) -> int:

@@ -10,9 +10,10 @@ import numpy as np
 from vernal.evidence import confirm
 from vernal.evidence.candidates import cut_at_decision, path_of
 from vernal.evidence.knowledge import Candidate
-from vernal.evidence.replay import PRECISIONS, NodeDecisions
+from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import BEYOND_INTERVALS
+from vernal.evidence.walk import BITS_PER_STEP, precisions
 from vernal.interpret import concrete
 from vernal.interpret.program import Program
 from vernal.logic.formula import Formula
@@ -25,7 +26,6 @@ from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import tied_exactly
 
 READABLE_DIGITS = 3  # digits of an interval's width that are kept of a start in a trace for people
-BITS_PER_STEP = 1.2  # that enclosures lose, as far as a long path of a nonlinear loop tells
 
 
 def violation(
@@ -41,7 +41,8 @@ def violation(
     one = runs.plan.rows(np.array([row]))
     first, memory = system.pack(first_values(system, one, short))
     taken = decisions_taken(runs, row, short, tick)
-    enough = [bits for bits in PRECISIONS if bits >= BITS_PER_STEP * (steps or 0)] or [PRECISIONS[-1]]
+    known = precisions(steps or 0)
+    enough = [bits for bits in known if bits >= BITS_PER_STEP * (steps or 0)] or [known[-1]]
     for precision in enough[:4] if steps is None else enough[:1]:
         for length in _lengths(int(runs.lengths[row]) - 1) if steps is None else [steps]:
             candidate = Candidate(first, memory, taken, length)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from flint import arb, ctx
 
 from tests.portion import every
 from tests.systems import make
 from vernal.engines.check import asked_of, parse_formula
 from vernal.engines.falsify.long_runs import FarRuns
+from vernal.engines.falsify.only_path import OnlyPath
 from vernal.engines.falsify.paths import MIN_RUNS, batch_size
 from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.portfolio import Portfolio
 from vernal.evidence.knowledge import Counterexample, Open
+from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.model.expr import Function
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
@@ -61,6 +65,37 @@ def test_a_run_that_fails_in_floats_only_is_no_counterexample(monkeypatch: pytes
     known = FarRuns(1000).attempt(asked(counting(), "G (x <= 130)"), Budget())
     assert isinstance(known, Open)
     assert "only in floating point" in known.reason
+
+
+def wild() -> System:
+    """x' = 3 sin x from 1: errors double at every step; it is above 2.9999 at step 209 first, and at 74 in floats."""
+    return make({"x": 1}, {"x": 3 * build.apply(Function.SIN, X)})
+
+
+def test_where_floats_go_astray_the_exact_path_is_followed() -> None:
+    known = FarRuns(400).attempt(asked(wild(), "G (x <= 2.9999)"), Budget())
+    assert isinstance(known, Counterexample)
+    assert len(known.trace) - 1 == 209
+    assert verify(wild(), known.trace).accepted
+    position = arb(1)
+    with ctx.workprec(1000):
+        for at in range(1, 210):
+            position = 3 * position.sin()
+            assert (position > arb("2.9999")) == (at == 209)
+
+
+def test_an_exact_path_that_does_not_fail_leaves_it_open() -> None:
+    known = FarRuns(400).attempt(asked(wild(), "G (x <= 2.999999)"), Budget())
+    assert isinstance(known, Open)
+    assert "only in floating point" in known.reason or "no violation found" in known.reason
+
+
+def test_only_a_system_with_one_path_has_an_only_path() -> None:
+    always, budget = asked(wild(), "G (x <= 3)").claim.path, Budget()
+    assert OnlyPath.of(wild(), always, budget) is not None
+    assert OnlyPath.of(counting(), always, budget) is None
+    drawn = make({"x": 1}, {"x": X + build.between(0, 1)})
+    assert OnlyPath.of(drawn, always, budget) is None
 
 
 def test_ties_alone_need_few_runs() -> None:

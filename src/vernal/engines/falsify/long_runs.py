@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vernal.engines.falsify.engine import MAX_RUN_STEPS, Falsify
+from vernal.engines.falsify.only_path import OnlyPath
 from vernal.engines.falsify.paths import TOLERANCE, batch_size
 from vernal.engines.falsify.search import first_plan
 from vernal.engines.refusals import in_steps
@@ -50,15 +51,16 @@ class FarRuns:
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
         simulated = 0
+        alone = OnlyPath.of(question.system, path, budget)
         try:
             with np.errstate(all="ignore"):  # what overflows in floats is no candidate
                 for width in self._widths():
-                    batch = FarBatch(question, path, width, budget)
+                    batch = FarBatch(question, path, width, budget, alone)
                     simulated += batch.runs.plan.runs
                     steps = batch.fails_at()
                     if steps is None:
                         continue
-                    trace = batch.path(steps)
+                    trace = batch.path(steps) or self._exact(alone, width)
                     if trace is None:
                         reason = f"a simulated run fails after {steps:,} steps, but only in floating point: {FLOATS}"
                         return Open(engine=self.name, reason=reason)
@@ -67,6 +69,10 @@ class FarRuns:
             return Open(engine=self.name, reason=f"no initial state was found: {error.message}")
         reason = f"no violation found in {simulated:,} runs of up to {self.steps:,} steps"
         return Open(engine=self.name, reason=reason, statistics={"runs": simulated, "steps": self.steps})
+
+    def _exact(self, alone: OnlyPath | None, least: int) -> Trace | None:
+        """The only path as far as it fails, where a run from its start or from next to it does."""
+        return None if alone is None else alone.failing(width for width in self._widths() if width >= least)
 
     def _widths(self) -> Iterator[int]:
         width = SHORTEST
@@ -79,11 +85,15 @@ class FarRuns:
 class FarBatch:
     """Runs that are judged by what of a claim so many steps can refute."""
 
-    def __init__(self, question: Question, path: Formula, width: int, budget: Budget) -> None:
+    def __init__(
+        self, question: Question, path: Formula, width: int, budget: Budget, alone: OnlyPath | None = None
+    ) -> None:
         self.system, self.goal, self.width, self.budget = question.system, path, width, budget
         steps = self._steps(width)
         rng = np.random.default_rng(budget.seed)
         plan = first_plan(self.system, batch_size(self.system, steps, RUN_STEPS_PER_BATCH), steps, rng, budget.check)
+        if alone is not None:
+            plan = alone.nearby(plan, max(1, RUN_STEPS_PER_BATCH // max(steps, 1)))
         budget.progress(f"simulating {steps:,} steps", None)
         self.runs = StepSimulator(self.system, steps).run(plan, budget.check)
 
