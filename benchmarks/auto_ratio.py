@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -148,7 +147,7 @@ def seconds(row: Row, engine: str, cap: float) -> float | None:
     formula = named_formula(task, name)
     if next(one for one in engines() if one.name == engine).refusal(question_of(task, formula, name)) is not None:
         return None
-    budget = Budget(cap, started=time.process_time(), clock=time.process_time)
+    budget = Budget().of_work(cap)
     result = ask(task, formula, name, engine, budget)
     return None if result.verdict is UNKNOWN else budget.elapsed
 

@@ -64,7 +64,7 @@ def asked(problem: Problem, timeout: float) -> tuple[Result, float]:
     """What comes of it within so many seconds of the processor, and how many it took."""
     task = problem.task()
     started = time.process_time()
-    budget = Budget(timeout=timeout, started=started, clock=time.process_time)
+    budget = Budget().of_work(timeout)
     result = ask(task, task.properties[problem.claim], problem.claim, problem.engine, budget)
     return result, time.process_time() - started
 

@@ -17,9 +17,10 @@ observers   one or two integrators fed by a ReLU network that remembers what it 
             (tests/observer_loops.py), and how far they go for all time, against long runs as well;
 graphs      finitely many states (tests/graph_loops.py), formulas to depth four with and without bounds, LTL and CTL; a
             naive checker of graphs (tests/explicit_oracle.py) knows the answer;
-networks    one application of a ReLU, maxout, tanh, clipped or branching network of up to 40 neurons
-            (tests/network_questions.py), with nested claims about its outputs, on and near the edge. Z3 knows the
-            answer but for tanh; margins, and bounds of runs that were stopped, are compared with thousands of points.
+networks    one application of a ReLU, maxout, tanh, clipped or branching network of up to 40 neurons, of one on a grid,
+            with attention, softmax or normalised layers (tests/network_questions.py), with nested claims about its
+            outputs, on and near the edge. Z3 knows the answer where values are rationals; margins, and bounds of runs
+            that were stopped, are compared with thousands of points.
 
 `recurrent` and `nonlinear` are checked by dense sampling, local search and exact or enclosed replay, margins included
 (tests/sampling.py). In all of them engines may not contradict each other, every trace has to replay and to show its

@@ -23,7 +23,7 @@ from typing import Any
 import typer.main
 
 import vernal
-from vernal.cli.main import app
+from vernal.cli.main import application
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -104,7 +104,7 @@ def write(target: Path, text: str) -> None:
 
 def commands_page() -> str:
     """The reference of the command line, from the commands themselves."""
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(application())
     parts = ["# Commands", "", str(root.help), "", "Exit codes: 0 holds, 10 violated, 5 unknown, 2 bad input.", ""]
     for name, command in root.commands.items():
         parts += command_section(name, command, root)

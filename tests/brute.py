@@ -27,6 +27,7 @@ from vernal.logic.formula import (
     Or,
     Quantifier,
     Release,
+    Temporal,
     Until,
     Weak,
 )
@@ -63,6 +64,8 @@ class Brute:
         self.enabled = self.step.resolve(system.enabled)  # as written: that choices have options is not asked here
         self.asked = _asked(system, formula)
         self.open = _finite(self.asked)
+        asked = [] if formula is None else [self.step.resolve(atom) for atom in atoms(formula)]
+        self.guarded = bool(self.open) and not decisions(asked)  # it is the guard alone that asks about them
         self.rest = [node for node in _finite(self.step.roots) if node not in self.open]
         self.successors = cache(self._successors)
         self.satisfies = cache(self._satisfies)
@@ -171,9 +174,22 @@ class Brute:
                 return not self.satisfies(p, state) or self.satisfies(q, state)
             case Iff(p, q):
                 return self.satisfies(p, state) == self.satisfies(q, state)
-            case Next(arg, count, quantifier):
+            case Next(arg, count):
                 if count == 0:
                     return self.satisfies(arg, state)
+                return self._joined(formula, state)
+        return self._joined(formula, state)
+
+    def _joined(self, formula: Formula, state: State) -> bool:
+        """What a quantifier says; where the guard alone tells the positions of a state apart, over all of them."""
+        assert isinstance(formula, Temporal)
+        here = self.positions(state[: len(state) - len(self.open)]) if self.guarded else (state,)
+        truths = [self._quantified(formula, position) for position in here]
+        return all(truths) if formula.quantifier is Quantifier.ALL else any(truths)
+
+    def _quantified(self, formula: Temporal, state: State) -> bool:
+        match formula:
+            case Next(arg, count, quantifier):
                 inner = Next(arg, count - 1, quantifier)
                 results = [self.satisfies(inner, after) for after in self.successors(state)]
                 return all(results) if quantifier is Quantifier.ALL else any(results)

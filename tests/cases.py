@@ -527,6 +527,35 @@ n = 2
 n = "choose(n - 1 when n > 0, n + 1 when n > 0 & n < 4)"
 """
 
+TIED = """
+[state]
+n = "int"
+[init]
+n = 0
+[agents.go]
+policy = "late.onnx"
+observe = ["7/2"]
+[environment]
+enabled = "go == 1"
+[environment.next]
+n = "n + 1"
+"""
+
+INDEX = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = 0
+y = "7/2"
+[agents.go]
+policy = "late.onnx"
+observe = ["y"]
+[environment.next]
+x = "go"
+y = "if(y == 7/2, 0, if(y == 0, 1/2, y))"
+"""
+
 OFFICE = """
 [state]
 n = "int [0, 2]"
@@ -906,6 +935,22 @@ CASES = [
     Case(COUNTER, "AG (EX true | n == 3)", HOLDS, "the path ends there only", STATES),
     Case(COUNTER, "AG EF (n == 3)", HOLDS, "every path comes there", STATES),
     Case(WALK, "G F X true | F (n == 0)", HOLDS, "only there", STATES),
+    Case(TIED, "EX (n == 1)", HOLDS, "one way to break the tie goes on", (*STATES, "paths")),
+    Case(TIED, "EF[0,2] (n == 2)", HOLDS, "as does every action after it", (*STATES, "paths")),
+    Case(TIED, "X (n == 1)", VIOLATED, "the other way ends the path", (*STATES, "paths")),
+    Case(TIED, "AF[0,3] (n == 1)", VIOLATED, "the other way ends the path", (*STATES, "paths")),
+    Case(TIED, "EX true & EG[0,3] (n == 0)", HOLDS, "each by a way of its own", STATES),
+    Case(TIED, "EX AX (n == 2)", HOLDS, "at 1 there is no tie", STATES),
+    Case(TIED, "AX AX (n == 2) & !AX false", HOLDS, "whatever does not end gets there", STATES),
+    Case(TIED, "G[0,2] (n == 0)", VIOLATED, "one way goes on", FALSIFY),
+    Case(TIED, "G (n == 0)", VIOLATED, "one way goes on", ("auto",)),
+    Case(TIED, "EF (n == 3)", HOLDS, "one way goes on and on", ("auto", "deepening")),
+    Case(TIED, "!EX true", VIOLATED, "there is a way on", STATES),
+    Case(INDEX, "G (x == 0 | x == 1)", HOLDS, "x is the number of the action", ("auto",)),
+    Case(INDEX, "AG[1,5] (x <= 1)", HOLDS, "x is the number of the action", STATES),
+    Case(INDEX, "EF (x == 7/2)", VIOLATED, "x is the number of the action", ("auto",)),
+    Case(INDEX, "EF[0,3] (x == 1/2)", VIOLATED, "x is the number of the action", STATES),
+    Case(INDEX, "EX (x == 1)", HOLDS, "at 7/2 both may be taken", STATES),
     Case(OFFICE, "AG EF (n == 9)", HOLDS, "there is no initial state", STATES, vacuous=True),
     Case(STAIRS, "AX[2] (n >= 2)", HOLDS, "two up", STATES, leaves=(("n", 2),)),
     Case(STAIRS, "AX[2] (n <= 2)", VIOLATED, "from 1 it is 3", STATES, leaves=(("n", 2),)),

@@ -39,7 +39,7 @@ class PlanningDraw:
 
     def number(self, depth: int = 2) -> Json:
         if self.arrays and depth > 0 and self.apart.random() < 0.3:
-            return self.element(depth)
+            return self.element(depth) if self.apart.random() < 0.7 else self.rounded(depth)
         kind = self.random.choice(("variable", "variable", "constant", "+", "-", "*", "ite", "min", "max"))
         if depth == 0 or kind in ("variable", "constant"):
             return self.random.choice([*self.bounds, "K"]) if kind == "variable" else self.random.randint(-2, 3)
@@ -48,6 +48,17 @@ class PlanningDraw:
             return {"op": "ite", "if": self.truth(depth - 1), **branches}
         left = self.random.randint(-2, 2) if kind == "*" else self.number(depth - 1)
         return {"op": kind, "left": left, "right": self.number(depth - 1)}
+
+    def rounded(self, depth: int) -> Json:
+        """A size, a sign, a remainder, or a half rounded up or down."""
+        number = self.number(depth - 1)
+        match self.apart.choice(("abs", "sgn", "floor", "ceil", "%")):
+            case "%":
+                return {"op": "%", "left": {"op": "max", "left": 0, "right": number}, "right": self.apart.randint(1, 3)}
+            case "abs" | "sgn" as op:
+                return {"op": op, "exp": number}
+            case op:
+                return {"op": op, "exp": {"op": "*", "left": {"op": "/", "left": 1, "right": 2}, "right": number}}
 
     def element(self, depth: int) -> Json:
         """An element of an array, or of one that is written down."""

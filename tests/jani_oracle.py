@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import operator
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +37,14 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "∧": lambda x, y: x and y,
     "∨": lambda x, y: x or y,
     "⇒": lambda x, y: not x or y,
+    "%": operator.mod,
+}
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "¬": operator.not_,
+    "abs": abs,
+    "sgn": lambda x: (x > 0) - (x < 0),
+    "floor": math.floor,
+    "ceil": math.ceil,
 }
 
 
@@ -48,8 +57,8 @@ def value(expression: Json, names: Mapping[str, Any]) -> Any:
     if isinstance(expression, str):
         return names[expression]
     match expression["op"]:
-        case "¬":
-            return not value(expression["exp"], names)
+        case op if op in UNARY:
+            return UNARY[op](value(expression["exp"], names))
         case "ite":
             return value(expression["then" if value(expression["if"], names) else "else"], names)
         case "let":

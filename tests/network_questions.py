@@ -1,6 +1,7 @@
 """Random questions about one application of a network, as plain data, and their truth by Z3 in exact arithmetic.
 
-ReLU, tanh, maxout and branching networks of up to 40 neurons on boxes of one to four inputs; claims are nested
+ReLU, tanh, maxout and branching networks of up to 40 neurons on boxes of one to four inputs, and networks whose hidden
+values lie on a grid, are shares (softmax), are mixed by a head of attention, or are normalised. Claims are nested
 and/or of comparisons whose thresholds are taken from what the network really reaches: a little above, below, or exactly
 there, where only strictness decides. The network is kept as rows of rationals: the system that engines see and the
 terms that Z3 sees are both made from these, and share nothing else.
@@ -16,17 +17,24 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from vernal.formats.activations import layer_norm
+from vernal.formats.onnx.elementwise import nearest_even
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix, Role
+from vernal.model.softmax import softmax
 from vernal.model.sorts import REAL
 from vernal.model.system import Init, Span, System, Variable
 
 MAX_NEURONS = 40
 Z3_LIMIT = 4_000  # milliseconds for one question
 NUDGES = (Fraction(0), Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2))
-KINDS = ("relu", "relu", "max", "tanh", "abs", "clip", "sign", "if", "argmax")
-SUMS = {"max": 2, "if": 2, "argmax": 3}  # that become one value; of other kinds it is one
+KINDS = ("relu", "relu", "max", "tanh", "abs", "clip", "sign", "if", "argmax", "grid", "softmax", "attention", "norm")
+SUMS = {"max": 2, "if": 2, "argmax": 3, "attention": 3}  # that become one value; of other kinds it is one
+ROUNDED = ("tanh", "softmax", "attention", "norm")  # whose values are no rationals: Z3 is not asked
+MAX_TOKENS = 5  # of one head of attention, or of one softmax
+STEP, ENDS = Fraction(1, 4), (-8, 7)  # of the grid: what its integers stand for, and the ends of these
+EPSILON = Fraction(1, 64)  # of a normalised layer
 
 Row = tuple[Fraction, ...]
 
@@ -77,7 +85,7 @@ def drawn(seed: int) -> PlainQuestion:
     """The question of a seed."""
     rng = random.Random(seed)
     kind, inputs = rng.choice(KINDS), rng.randint(1, 4)
-    widths = _widths(rng)
+    widths = _widths(rng, MAX_TOKENS if kind in ("softmax", "attention") else MAX_NEURONS)
     outputs = rng.randint(1, 3)
     sizes = [inputs, *widths, outputs]
     pieces = [SUMS.get(kind, 1) if number < len(widths) else 1 for number in range(len(sizes) - 1)]
@@ -87,11 +95,11 @@ def drawn(seed: int) -> PlainQuestion:
     return PlainQuestion(box, layers, kind, _claim(rng, blank, outputs, depth=rng.randint(0, 2)))
 
 
-def _widths(rng: random.Random) -> list[int]:
+def _widths(rng: random.Random, widest: int) -> list[int]:
     """One to three hidden layers, small ones more often."""
     most = rng.choice((4, 8, 16, MAX_NEURONS))
     count = rng.randint(1, 3)
-    return [rng.randint(1, max(1, most // count)) for _ in range(count)]
+    return [rng.randint(1, max(1, min(widest, most // count))) for _ in range(count)]
 
 
 def _layer(rng: random.Random, inputs: int, rows: int) -> DenseLayer:
@@ -138,7 +146,7 @@ def _dot(row: Row, values: Sequence[Fraction]) -> Fraction:
 
 
 def computed(question: PlainQuestion, point: Row) -> Row:
-    """The outputs at a point: exactly, but for tanh, which is rounded."""
+    """The outputs at a point: exactly, but for kinds that are rounded."""
     values = point
     for number, layer in enumerate(question.layers):
         sums = tuple(_dot(row, values) + bias for row, bias in zip(layer.weights, layer.biases, strict=True))
@@ -165,7 +173,29 @@ def _activated(kind: str, sums: Row) -> Row:
             return tuple(min(max(value, Fraction(0)), Fraction(1)) for value in sums)
         case "sign":
             return tuple(Fraction((value > 0) - (value < 0)) for value in sums)
-    return tuple(Fraction(math.tanh(value)).limit_denominator(10**6) for value in sums)
+        case "grid":  # Python rounds halves to the even neighbour
+            return tuple(STEP * min(max(round(value / STEP), ENDS[0]), ENDS[1]) for value in sums)
+    return tuple(Fraction(value).limit_denominator(10**6) for value in _rounded(kind, list(map(float, sums))))
+
+
+def _rounded(kind: str, sums: list[float]) -> list[float]:
+    match kind:
+        case "softmax":
+            return _shares(sums)
+        case "attention":
+            tokens = list(zip(sums[::3], sums[1::3], sums[2::3], strict=True))
+            scores = [_shares([query * key for _, key, _ in tokens]) for query, _, _ in tokens]
+            return [sum(share * value for share, (_, _, value) in zip(row, tokens, strict=True)) for row in scores]
+        case "norm":
+            mean = sum(sums) / len(sums)
+            variance = sum((value - mean) ** 2 for value in sums) / len(sums)
+            return [(value - mean) / math.sqrt(variance + EPSILON) for value in sums]
+    return list(map(math.tanh, sums))
+
+
+def _shares(scores: list[float]) -> list[float]:
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]
 
 
 def is_true(claim: PlainClaim, outputs: Row) -> bool:
@@ -186,7 +216,7 @@ def network_system(rng: random.Random) -> System:
     question = drawn(seed)
     variables = tuple(Variable(f"x{index}", REAL) for index in range(len(question.box)))
     starts = {variable.name: Span(*ends) for variable, ends in zip(variables, question.box, strict=True)}
-    output = _graph(question, build.concat(*(variable.var for variable in variables)))
+    output = network_graph(question, build.concat(*(variable.var for variable in variables)))
     return System(f"network_{seed}", variables, Init(starts), {}, (), {"y": output})
 
 
@@ -201,7 +231,8 @@ def plain(system: System) -> PlainQuestion:
     return drawn(int(system.name.rpartition("_")[2]))
 
 
-def _graph(question: PlainQuestion, node: Expr) -> Expr:
+def network_graph(question: PlainQuestion, node: Expr) -> Expr:
+    """The outputs of the network, as an expression over its inputs."""
     for number, layer in enumerate(question.layers):
         node = build.affine(node, Matrix(_array(layer.weights)), Matrix(_array(layer.biases)))
         if number < len(question.layers) - 1:
@@ -216,6 +247,8 @@ def _array(rows: Any) -> Any:
 
 
 def _activation(kind: str, node: Expr) -> Expr:
+    if kind == "attention":
+        return _attended(*(build.gather(node, range(start, node.size, 3)) for start in range(3)))
     if kind in SUMS:
         parts = [build.component(node, index) for index in range(node.size)]
         return build.concat(*(_joined(kind, own) for own in zip(*_thirds(parts, SUMS[kind]), strict=True)))
@@ -228,7 +261,23 @@ def _activation(kind: str, node: Expr) -> Expr:
             return build.clip(node, 0, 1)
         case "sign":
             return build.sign(node)
+        case "grid":
+            least, most = (STEP * end for end in ENDS)
+            return build.clip(build.mul(nearest_even(build.div(node, STEP)), STEP), least, most)
+        case "softmax":
+            return softmax(node)
+        case "norm":
+            return layer_norm(node, 1, None, None, EPSILON)
     return build.apply(Function.TANH, node)
+
+
+def _attended(queries: Expr, keys: Expr, values: Expr) -> Expr:
+    """One head: a token for each neuron, with a number as its query, its key and its value."""
+    size, made = queries.size, []
+    for token in range(size):
+        shares = softmax(build.mul(build.component(queries, token), keys))
+        made.append(build.add(*(build.component(build.mul(shares, values), index) for index in range(size))))
+    return build.concat(*made)
 
 
 def _thirds(parts: Sequence[Any], count: int) -> list[Sequence[Any]]:
@@ -259,8 +308,8 @@ def _formula(claim: PlainClaim, outputs: int) -> Formula:
 
 
 def truth(question: PlainQuestion) -> bool | None:
-    """Whether the claim is true everywhere; None where Z3 does not know: tanh, or for want of time."""
-    if question.kind == "tanh":
+    """Whether the claim is true everywhere; None where Z3 does not know: values that are no rationals, or no time."""
+    if question.kind in ROUNDED:
         return None
     import z3
 
@@ -306,7 +355,18 @@ def _cases(z3: Any, kind: str, values: Sequence[Any]) -> list[Any]:
             return [z3.If(value >= 0, value, -value) for value in values]
         case "clip":
             return [z3.If(value <= 0, zero, z3.If(value >= 1, one, value)) for value in values]
+        case "grid":
+            return [_on_grid(z3, value) for value in values]
     return [z3.If(value > 0, one, z3.If(value < 0, -one, zero)) for value in values]
+
+
+def _on_grid(z3: Any, value: Any) -> Any:
+    """To the nearest integer of steps, the even one of two, within the ends."""
+    raised = value / _rational(z3, STEP) + z3.Q(1, 2)
+    above = z3.ToInt(raised)
+    nearest = z3.If(z3.And(z3.ToReal(above) == raised, above % 2 != 0), above - 1, above)
+    kept = z3.If(nearest < ENDS[0], ENDS[0], z3.If(nearest > ENDS[1], ENDS[1], nearest))
+    return z3.ToReal(kept) * _rational(z3, STEP)
 
 
 def _named(z3: Any, solver: Any, number: int, values: Sequence[Any]) -> list[Any]:

@@ -22,6 +22,7 @@ from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests, said_by
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import ALL_TIME, Always, Atom, Formula
 from vernal.logic.task import Task
 from vernal.model import build
@@ -116,9 +117,43 @@ def abstraction(
     case: PlanningCase, predicates: Sequence[Expr], options: PredicateOptions = DEFAULT, manner: Manner = USUAL
 ) -> Abstraction:
     """The abstraction over some predicates, not explored yet."""
-    budget = Budget(60)
+    return _unexplored(case, predicates, options, manner, Budget(60))
+
+
+def _unexplored(
+    case: PlanningCase, predicates: Sequence[Expr], options: PredicateOptions, manner: Manner, budget: Budget
+) -> Abstraction:
     model = OperatorModel(case.system, build.negate(case.unsafe))
     return Abstraction(model, predicates, manner.search(model, budget), options, budget)
+
+
+def built(case: PlanningCase, predicates: Sequence[Expr], options: PredicateOptions, workers: int) -> Abstraction:
+    """The abstraction over some predicates, explored by so many processes."""
+    made = _unexplored(case, predicates, options, USUAL, Budget(60, workers=workers))
+    try:
+        made.explore()
+    finally:
+        made.dismiss()
+    return made
+
+
+def alike(one: Abstraction, other: Abstraction) -> bool:
+    """Whether two abstractions have the same cells by the same numbers, the same graph, witnesses and tests."""
+    cells = [[values.tolist() for values in made.cells.values] for made in (one, other)]
+    graphs = [
+        (
+            {number: state.tolist() for number, state in made.graph.starts.items()},
+            {pair: (why.operator, _listed(why.state)) for pair, why in made.graph.transitions.items()},
+            {number: _listed(state) for number, state in made.graph.unsafe.items()},
+            made.tests,
+        )
+        for made in (one, other)
+    ]
+    return cells[0] == cells[1] and graphs[0] == graphs[1]
+
+
+def _listed(state: Floats | None) -> list[float] | None:
+    return None if state is None else state.tolist()
 
 
 def explored(

@@ -43,6 +43,7 @@ ROOMS = (
 
 # An engine's package imports no other engine's; what composes engines stands beside the packages.
 COMPOSITION = {
+    "bounded_claims",
     "check",
     "composition",
     "portfolio",

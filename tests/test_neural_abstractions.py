@@ -181,5 +181,5 @@ def test_the_command_prints_every_table_and_fails_where_something_is_open(
     assert command.main(["--models", "jet"]) == 1
     assert "WRONG: auto says that the unsafe variant of jet holds" in capsys.readouterr().out
     monkeypatch.setattr(command, "ask", lambda *given, **named: Outcome("unknown", 1.0, 1.0, reason="timeout"))
-    assert command.main(["--models", "jet", "--no-unsafe"]) == 1
+    assert command.main(["--models", "jet", "--unsafe-by"]) == 1
     assert "NOT PROVEN: jet: timeout" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from benchmarks.learning import Training, forward, onnx_chain
 from benchmarks.queries import networks, race
 from benchmarks.queries.__main__ import main
 from benchmarks.queries.establish import cover, float_margins, is_witness
-from benchmarks.queries.instances import BadList, Instance, read_list, write_list
+from benchmarks.queries.instances import BadList, Instance, read_list, read_public, write_list
 from benchmarks.queries.plot import curve, draw
 from benchmarks.queries.questions import AskedQuestion, margin, read_questions, rows, vnnlib, write
 from benchmarks.queries.race import Run, in_turn, run
@@ -48,6 +48,14 @@ def test_a_list_says_network_query_limit_and_perhaps_an_answer(tmp_path: Path) -
     assert read_list(tmp_path) == read_list(tmp_path / "instances.csv") == written
     (tmp_path / "instances.csv").write_text("n.onnx, q.vnnlib , 116\n\n")
     assert read_list(tmp_path) == [Instance(tmp_path / "n.onnx", tmp_path / "q.vnnlib", 116.0)]
+
+
+def test_public_queries_are_counted_in_their_sets(tmp_path: Path) -> None:
+    rows = ("set,network,query,answer,tools that say so", "acas,a/n.onnx,a/q.vnnlib,unsat,5")
+    (tmp_path / "instances.csv").write_text("\n".join([*rows, "lsnc,b/n.onnx,b/r.vnnlib,unknown,0"]))
+    known, unknown = read_public(tmp_path)
+    assert (known.set_name, known.answer, known.how) == ("acas", "unsat", "5 tools say so")
+    assert (unknown.set_name, unknown.answer, unknown.query) == ("lsnc", None, tmp_path / "b/r.vnnlib")
 
 
 @pytest.mark.parametrize(

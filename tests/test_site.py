@@ -12,7 +12,7 @@ import pytest
 
 import vernal as vn
 from scripts import notebooks, pages
-from vernal.cli.main import app
+from vernal.cli.main import application
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted({file for pattern in pages.PAGES for file in ROOT.glob(pattern)})
@@ -72,7 +72,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 def test_the_reference_names_every_command_and_option() -> None:
     page = pages.commands_page()
-    for command in app.registered_commands:
+    for command in application().registered_commands:
         assert f"\n## vernal {command.name}\n" in page
     assert all(option in page for option in ("--timeout S", "--engine NAME", "--force", "--over"))
     assert "\b" not in page

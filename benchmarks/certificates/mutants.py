@@ -338,16 +338,18 @@ def attack_flows(seed: int, count: int) -> Counter[str]:
 
 def main() -> None:
     from benchmarks.certificates.planning_mutants import attack_plans
+    from benchmarks.certificates.query_mutants import attack_queries
 
     parser = argparse.ArgumentParser(description=__doc__)
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--numbers", action="store_true", help="of tasks over real numbers, instead of finite ones")
     kinds.add_argument("--flows", action="store_true", help="of flows, judged by simulated trajectories")
+    kinds.add_argument("--queries", action="store_true", help="of network queries, judged by exact outputs")
     kinds.add_argument("--planning", action="store_true", help="of planning models, judged by reading them literally")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    chosen = {"numbers": attack_numbers, "planning": attack_plans, "flows": attack_flows}
+    chosen = {"queries": attack_queries, "numbers": attack_numbers, "planning": attack_plans, "flows": attack_flows}
     attacked = next((one for name, one in chosen.items() if getattr(options, name)), attack)
     for what, number in attacked(options.seed, options.count).items():
         print(f"{number:8,}  {what}")

@@ -8,15 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 import vernal as vn
 from benchmarks.hostile.format_seeds import FormatSeeds, K
 from benchmarks.hostile.mutate import mutated
 from benchmarks.hostile.structured import IN_JSON, Mutation, either
+from benchmarks.learning import onnx_chain
+from vernal.queries.query_certificate import QueryCertificate
 from vernal_check import clock, jani, nnet, onnx, seconds, sorts, syntax, task
 from vernal_check.check import check
 from vernal_check.errors import Rejected, Unreadable
 from vernal_check.graph import Graph, SetNode
 from vernal_check.system import System
+from vernal_check.vnnlib import Query
 
 SECONDS, FLOW_SECONDS = 2.0, 5.0  # of one file
 Read = Callable[[Path], object]
@@ -28,6 +33,9 @@ def checker_formats(seeds: FormatSeeds) -> Mapping[str, tuple[Sequence[Path], Mu
     return {
         "certificate": (proper, mutated, checked(check)),
         "certificate with forms": ([shaped], mutated, checked(check)),
+        "certificate of a query": ([query_certificate(seeds)], mutated, checked(check)),
+        "certificate with a graph": ([graph_certificate(seeds)], mutated, checked(check)),
+        "query, by vernal-check": _read(seeds.queries, mutated, lambda file: Query(file.read_bytes()).alternatives()),
         "task, by vernal-check": _read(seeds.tasks, mutated, _task),
         "flow, by vernal-check": ([flow(seeds.folder)], mutated, checked(_follow, FLOW_SECONDS)),
         "JANI model, by vernal-check": _read(seeds.models, either(IN_JSON, mutated), _plan),
@@ -65,6 +73,30 @@ def certificates(seeds: FormatSeeds) -> list[Path]:
     lines = [head, *({"set": cells, "to": ["3"], "name": str(n), **more} for n, more in enumerate(forms, 2))]
     shaped.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return [states, followed, shaped]
+
+
+def query_certificate(seeds: FormatSeeds) -> Path:
+    """The tree of a query about |x|, with cuts and hints."""
+    network, query = seeds.folder / "absolute.onnx", seeds.folder / "absolute.vnnlib"
+    layers = [(np.array([[1.0], [-1.0]]), np.zeros(2)), (np.array([[1.0, 1.0]]), np.zeros(1))]
+    network.write_bytes(onnx_chain(layers, "Relu", "absolute"))
+    declared = "(declare-const X_0 Real) (declare-const Y_0 Real)"
+    query.write_text(f"{declared} (assert (>= X_0 -1)) (assert (<= X_0 1)) (assert (>= Y_0 1.5))")
+    file = seeds.folder / "absolute.certificate"
+    QueryCertificate(query, network, [[0, -1, None, ["f7", 0.5], ["", 1]]]).save(file)
+    return file
+
+
+def graph_certificate(seeds: FormatSeeds) -> Path:
+    """A certificate of a task made in Python."""
+    file = seeds.folder / "graph.certificate"
+    system = vn.System(
+        state={"x": vn.real(-5, 5)},
+        init={"x": vn.interval(0, 1)},
+        step=lambda s: {"x": s.x / 2 + vn.choose(0, 1)},
+    )
+    vn.check(system, "G[0,3] (x <= 2)", certificate=file)
+    return file
 
 
 def checked(read: Read, seconds: float = SECONDS) -> Read:

@@ -200,7 +200,8 @@ def _networks(folder: Path) -> dict[str, Sequence[Path]]:
     shutil.copy(folder / "net.h5", folder / "net.keras")
     saved = [Path(shutil.copy(file, folder)) for file in sorted(SAVED.glob("*.zip"))]
     statistics = Path(shutil.copy(SAVED / "normalised.pkl", folder))
-    whole = [folder / "net.onnx", folder / "rnn.onnx", _with_data(folder), _forest(folder)]
+    whole = [folder / "net.onnx", folder / "rnn.onnx", _with_data(folder), _forest(folder), _quantised(folder)]
+    whole += [Path(shutil.copy(file, folder)) for file in (ROOT / "examples" / "flock").glob("*.onnx")]  # attention
     whole += folder.glob("thermostat.onnx")
     kept: dict[str, Sequence[Path]] = {
         "onnx": whole,
@@ -232,6 +233,23 @@ def _forest(folder: Path) -> Path:
     made = classifier([random_tree(rng, 3, 2, 3) for _ in range(4)], 2, 3)
     (folder / "forest.onnx").write_bytes(made.SerializeToString())
     return folder / "forest.onnx"
+
+
+def _quantised(folder: Path) -> Path:
+    """A layer of integers between two pairs to a grid and back."""
+    names = {"s": np.float32(0.25), "z": np.int8(-3), "W_q": np.arange(-6, 6, dtype=np.int8).reshape(2, 6)}
+    pairs = (("QuantizeLinear", "x", "a"), ("DequantizeLinear", "a", "b"))
+    nodes = [onnx.helper.make_node(op, [given, "s", "z"], [made]) for op, given, made in pairs]
+    nodes += [
+        onnx.helper.make_node("DequantizeLinear", ["W_q", "s", "z"], ["W"]),
+        onnx.helper.make_node("MatMul", ["b", "W"], ["y"]),
+    ]
+    ends = [onnx.helper.make_tensor_value_info(name, 1, [1, size]) for name, size in (("x", 2), ("y", 6))]
+    weights = [onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in names.items()]
+    graph = onnx.helper.make_graph(nodes, "quantised", ends[:1], ends[1:], weights)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    (folder / "quantised.onnx").write_bytes(model.SerializeToString())
+    return folder / "quantised.onnx"
 
 
 def _matlab(folder: Path) -> list[Path]:

@@ -21,6 +21,7 @@ from benchmarks.neural_abstractions.models import CHAIN, NAMES, Model, SizeRow, 
 from benchmarks.neural_abstractions.outcome import Outcome, ask
 
 ABSTRACTION, DIRECT, AUTO = "abstraction", "flowpipe", "auto"
+ENGINES = (AUTO, ABSTRACTION, DIRECT)
 FACTS = Path("neural_abstractions") / "benchmarks.yaml"
 SIZE_SEEDS = 3
 
@@ -34,7 +35,7 @@ class Wanted:
     seeds: int
     widths: bool
     growth: bool
-    unsafe: bool
+    unsafe_by: Sequence[str]  # engines that are asked for the variants that are not safe
 
 
 def options(arguments: Sequence[str] | None) -> Wanted:
@@ -44,9 +45,11 @@ def options(arguments: Sequence[str] | None) -> Wanted:
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="also every model with N seeds")
     parser.add_argument("--widths", action="store_true", help="also the error over the size of the network")
     parser.add_argument("--growth", action="store_true", help="also engines in a row in 2, 4 and 6 dimensions")
-    parser.add_argument("--no-unsafe", action="store_true", help="leave out the variants that are not safe")
+    parser.add_argument(
+        "--unsafe-by", nargs="*", default=ENGINES, metavar="NAME", help="who is asked for variants that are not safe"
+    )
     given = parser.parse_args(arguments)
-    return Wanted(chosen(given.models), given.cap, given.seeds, given.widths, given.growth, not given.no_unsafe)
+    return Wanted(chosen(given.models), given.cap, given.seeds, given.widths, given.growth, given.unsafe_by)
 
 
 def each(models: Sequence[Model], engine: str, cap: float) -> dict[str, Outcome]:
@@ -68,9 +71,8 @@ def over_sizes(rows: Sequence[SizeRow], models: Sequence[Model], cap: float) -> 
     ]
 
 
-def variants(models: Sequence[Model], cap: float) -> dict[str, Mapping[str, Outcome]]:
-    """Every unsafe variant by every engine."""
-    engines = (AUTO, ABSTRACTION, DIRECT)
+def variants(models: Sequence[Model], engines: Sequence[str], cap: float) -> dict[str, Mapping[str, Outcome]]:
+    """Every unsafe variant by some engines."""
     return {
         model.name: {name: ask(model.file, name, cap, parameters=model.unsafe) for name in engines} for model in models
     }
@@ -92,8 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ours = each(wanted.models, ABSTRACTION, wanted.cap)
     print(tables.table_one(wanted.models, ours, each(wanted.models, DIRECT, wanted.cap)), "\n", flush=True)
     wrong = [f"NOT PROVEN: {name}: {one.reason}" for name, one in ours.items() if one.verdict != "holds"]
-    if wanted.unsafe:
-        found = variants(wanted.models, wanted.cap)
+    if wanted.unsafe_by:
+        found = variants(wanted.models, wanted.unsafe_by, wanted.cap)
         print(tables.unsafe_table(found), "\n", flush=True)
         wrong += tables.mistakes(found)
     if wanted.seeds:
@@ -109,8 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def grown(cap: float) -> list[tuple[int, dict[str, Outcome]]]:
     """Engines in a row, by each of our engines."""
-    engines = (AUTO, ABSTRACTION, DIRECT)
-    return [(2 * k, {name: ask(one.file, name, cap) for name in engines}) for k, one in enumerate(CHAIN, start=1)]
+    return [(2 * k, {name: ask(one.file, name, cap) for name in ENGINES}) for k, one in enumerate(CHAIN, start=1)]
 
 
 if __name__ == "__main__":

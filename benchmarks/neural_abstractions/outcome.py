@@ -68,7 +68,7 @@ def ask(
     if seed is not None:
         task = replace(task, settings=replace(task.settings, seed=seed))
     began, worked = time.monotonic(), time.process_time()
-    budget = Budget(cap, seed=seed or 0, started=worked, clock=time.process_time)
+    budget = Budget(seed=seed or 0).of_work(cap)
     result = check.ask(task, check.named_formula(task, name), name, engine, budget)
     return outcome_of(result, time.monotonic() - began, time.process_time() - worked)
 

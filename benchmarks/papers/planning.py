@@ -87,7 +87,7 @@ def counted(cap: float) -> int:
         began = CPU()
         task = one.task(data)
         title, formula = next(iter(task.properties.items()))
-        budget = Budget(20 * cap, started=CPU(), clock=CPU)
+        budget = Budget().of_work(20 * cap)
         result = ask(task, formula, title, "predicates", budget, one.options)
         ours = [result.statistics.get(key, "") for key in COUNTED]
         theirs = [stated[one.case].get(key, "") for key in COUNTED]

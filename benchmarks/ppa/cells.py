@@ -55,7 +55,7 @@ def by_engine(asked: Asked, method: str, share: int | None, seconds: float, memo
     task = asked.task(share)
     name = next(iter(task.properties))
     started = time.process_time()
-    budget = Budget(seconds, memory, started=started, clock=time.process_time)
+    budget = Budget(memory=memory).of_work(seconds)
     engine = ENGINES.get(method, "predicates")
     result = ask(task, task.properties[name], name, engine, budget, OPTIONS[method])
     found = result.statistics

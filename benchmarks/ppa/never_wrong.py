@@ -5,8 +5,8 @@ variables, totals that operators keep, ties, updates that leave ranges, several 
 and policies that choose among applicable actions only. All states of each are looked at in rational arithmetic
 (tests/planning_oracle.py). The verdict has to be theirs, and so have the abstract starts, states, transitions and
 unsafe states, at the finest predicates and at coarser ones; where tests are left open because they may not take any
-work, nothing may be missing (tests/planning_answers.py). Prints what was tried and what was wrong; ends with 1 if
-anything was.
+work, nothing may be missing (tests/planning_answers.py). Two processes have to build the same. Prints what was tried
+and what was wrong; ends with 1 if anything was.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ import time
 import traceback
 from collections.abc import Callable
 from random import Random
+from unittest.mock import patch
 
-from tests.planning_answers import drawn, mistakes
+from tests.planning_answers import DEFAULT, alike, built, drawn, mistakes
 from tests.planning_loops import PlanningCase, planning_case, transfer_case
+from vernal.engines.predicates import portions
+
+TOGETHER_EVERY = 10  # of so many systems one is abstracted by two processes, too
 
 KINDS: dict[str, Callable[[Random], PlanningCase]] = {"planning": planning_case, "transfers": transfer_case}
 
@@ -27,9 +31,17 @@ KINDS: dict[str, Callable[[Random], PlanningCase]] = {"planning": planning_case,
 def found(kind: str, seed: int) -> list[str]:
     """What is wrong with one system; an error of the engine is as bad as a wrong answer."""
     try:
-        return list(mistakes(drawn(seed, KINDS[kind]), seed))
+        case = drawn(seed, KINDS[kind])
+        return [*mistakes(case, seed), *([] if seed % TOGETHER_EVERY else _apart(case))]
     except Exception:
         return [traceback.format_exc()]
+
+
+def _apart(case: PlanningCase) -> list[str]:
+    """Where two processes build another abstraction than one."""
+    with patch.object(portions, "MIN_SHARED", 2), patch.object(portions, "MIN_PORTION", 1):
+        alone, together = (built(case, case.finest, DEFAULT, workers) for workers in (1, 2))
+    return [] if alike(alone, together) else ["another abstraction, by two processes"]
 
 
 def main() -> int:

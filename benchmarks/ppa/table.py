@@ -68,7 +68,7 @@ class EngineMethod:
     def answer(self, asked: Asked, share: int | None, limits: Limits) -> tuple[str, ...]:
         task, name, begun = asked.task(share), _property(share), time.monotonic()
         started = time.process_time()
-        budget = Budget(limits.seconds, limits.memory, started=started, clock=time.process_time)
+        budget = Budget(memory=limits.memory).of_work(limits.seconds)
         result = ask(task, task.properties[name], name, self.engine, budget, self.options)
         return described(result, time.monotonic() - begun, time.process_time() - started)
 

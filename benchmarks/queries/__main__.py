@@ -6,6 +6,7 @@ wrong against known answers or disputed between tools, median and sum of CPU sec
 children; an open instance costs its limit), and draws a cactus plot. Ends with 1 if anything is wrong or disputed.
 
     python -m benchmarks.queries --suite acas --marabou-python /somewhere/bin/python --plot acas.svg --journal acas.csv
+    python -m benchmarks.queries --public --limit 8 --journal public.csv
     python -m benchmarks.queries --suite acas --engines auto paths --source before=/another/checkout/src
 """
 
@@ -13,14 +14,16 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from benchmarks.measure import setting
-from benchmarks.queries.instances import BadList, Instance, read_list
+from benchmarks.queries.instances import BadList, Instance, read_list, read_public
 from benchmarks.queries.plot import draw
 from benchmarks.queries.questions import read_questions, write
 from benchmarks.queries.race import Run, in_turn, run
@@ -37,6 +40,12 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--suite", nargs="+", default=[], choices=SUITES, help="our own sets (default: all, without FOLDER)"
+    )
+    parser.add_argument(
+        "--public",
+        nargs="*",
+        metavar="SET",
+        help="the public queries of VERNAL_DATA/vnncomp, all of them or these sets; 20 s each if no --limit is given",
     )
     parser.add_argument("--write", type=Path, metavar="DIR", help="only write our own sets, a folder each")
     parser.add_argument("--engines", nargs="+", default=["auto"], metavar="NAME", help="of Vernal (default: auto)")
@@ -62,15 +71,21 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def asked_instances(given: argparse.Namespace, scratch: Path) -> list[Instance]:
     """The instances of all folders, and of our own sets where they are asked."""
     found = [one for folder in given.folders for one in read_list(folder)]
-    for suite in given.suite or ([] if given.folders else SUITES):
+    if given.public is not None:
+        found += [one for one in public_instances() if not given.public or one.set_name in given.public]
+    for suite in given.suite or ([] if given.folders or given.public is not None else SUITES):
         found += write([one for one in read_questions() if one.suite == suite], scratch / suite)
     last = None if given.count is None else given.first + given.count
     chosen = found[given.first : last]
-    return chosen if given.limit is None else [_limited(one, given.limit) for one in chosen]
+    return chosen if given.limit is None else [replace(one, limit=given.limit) for one in chosen]
 
 
-def _limited(instance: Instance, limit: float) -> Instance:
-    return Instance(instance.network, instance.query, limit, instance.answer, instance.how)
+def public_instances() -> list[Instance]:
+    """Those of the public data, which are beside the checkout and never in it."""
+    data = os.environ.get("VERNAL_DATA")
+    if not data:
+        raise BadList("--public: set VERNAL_DATA to the folder of the public data")
+    return read_public(Path(data) / "vnncomp")
 
 
 def chosen_tools(given: argparse.Namespace) -> list[Tool]:
@@ -119,8 +134,8 @@ def racing(instances: Sequence[Instance], tools: Sequence[Tool], given: argparse
 def report(runs: Sequence[Run], ours: str) -> str:
     """Tables for each set and for all of them."""
     parts = []
-    own = sorted(runs, key=lambda one: one.instance.query.parent.name)
-    groups = [(name, list(some)) for name, some in groupby(own, key=lambda one: one.instance.query.parent.name)]
+    own = sorted(runs, key=lambda one: one.instance.set_name)
+    groups = [(name, list(some)) for name, some in groupby(own, key=lambda one: one.instance.set_name)]
     for name, some in groups + ([("all", own)] if len(groups) > 1 else []):
         parts.append(f"{name}\n\n{summary(some)}")
         if len({one.tool for one in some}) > 1:

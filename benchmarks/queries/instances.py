@@ -28,6 +28,11 @@ class Instance:
     limit: float  # seconds
     answer: str | None = None  # where it is known
     how: str = ""  # it was established
+    suite: str = ""  # the set it is counted in; empty: that of its folder
+
+    @property
+    def set_name(self) -> str:
+        return self.suite or self.query.parent.name
 
     @property
     def name(self) -> str:
@@ -62,6 +67,27 @@ def _instance(path: Path, number: int, row: Sequence[str]) -> Instance:
     if answer and answer not in ANSWERS:
         raise BadList(f"{where}: the answer has to be sat, unsat or nothing, not {answer!r}")
     return Instance(files[0], files[1], seconds, answer or None, how)
+
+
+PUBLIC_LIMIT = 20.0  # seconds; the list names none
+
+
+def read_public(folder: Path) -> list[Instance]:
+    """The public queries of a folder of data; an answer that is neither `sat` nor `unsat` is not known."""
+    path = folder / LIST
+    with path.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return [
+        Instance(
+            folder / row["network"],
+            folder / row["query"],
+            PUBLIC_LIMIT,
+            row["answer"] if row["answer"] in ANSWERS else None,
+            f"{row['tools that say so']} tools say so",
+            row["set"],
+        )
+        for row in rows
+    ]
 
 
 def write_list(path: Path, instances: Iterable[Instance]) -> None:

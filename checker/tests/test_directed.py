@@ -82,3 +82,19 @@ def test_networks_in_arrays_contain_their_values() -> None:
         (truth,) = computed(network, points, Run((), {}))
         low, high = value(out, at)
         assert low <= truth.value <= high
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_coarse_form_is_around_its_form(seed: int) -> None:
+    draw = random.Random(seed)
+    terms = {n: draw.uniform(-1, 1) * 10.0 ** draw.randrange(-20, 5) for n in range(draw.randrange(4))}
+    form = Rounded(draw.uniform(-1, 1) * 10.0 ** draw.randrange(-3, 6), terms, 10.0 ** draw.randrange(-18, 1))
+    made = form.coarse()
+    for _ in range(20):
+        point = {n: Fraction(draw.choice([-1.0, 1.0, draw.uniform(-1, 1)])) for n in terms}
+        exact, other = (
+            Fraction(one.const) + sum(Fraction(a) * point[n] for n, a in one.terms.items()) for one in (form, made)
+        )
+        assert abs(exact - other) + Fraction(form.error) <= Fraction(made.error)
+    again = Rounded(form.const * (1 + 2**-52), form.terms, form.error).coarse()
+    assert made.key == again.key or made.const != again.const  # mostly the same one

@@ -12,7 +12,7 @@ import pytest
 
 from checker.tests.writing import certificate, task
 from vernal_check.check import check
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Endless, Rejected, Unreadable, Unshown
 from vernal_check.main import main
 
 SOURCE = Path(__file__).parents[1] / "src" / "vernal_check"
@@ -246,3 +246,96 @@ def test_a_reader_that_went_away_is_no_failure(tmp_path: Path) -> None:
     environment = {"PYTHONPATH": str(SOURCE.parent), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "sets", "kind"),
+    [
+        (HALVING, "G (x <= 1.5)", [[[0, 1]], [[1, 2]]], Rejected),  # from [1, 2] there are steps to 2
+        (('x = "real"', 'x = "[0, 1]"', 'x = "sin(x)"'), "G[0,5] (x >= 0)", [{"set": [[0, 1]], "walk": True}], Unshown),
+        (('x = "real"', 'x = "[0, 1]"', 'x = "x * (1 - x)"'), "G (x <= 0.2)", [[[0, 1]]], Rejected),
+        (('x = "real"', 'x = "[0, 1]"', 'x = "x * (1 - x) + x * x"'), "G (x <= 1)", [[[0, 1]]], Unshown),
+        (('x = "real"', 'x = "[-1, 1]"', 'x = "-x"'), "F (x > 0)", [[[-1, 0]], [[0, 1]]], Unshown),
+        (('x = "real"', "x = 0", 'x = "-x"'), "F (x > 0)", [[0]], Rejected),
+    ],
+)
+def test_what_nothing_contradicts_is_not_rejected(
+    system: Any, formula: str, sets: list[Any], kind: type[Exception], tmp_path: Path
+) -> None:
+    file = task(tmp_path, *system)
+    with pytest.raises(Rejected) as problem:
+        check(certificate(file, formula, ["x"], sets))
+    assert type(problem.value) in ({kind} if kind is Rejected else {Unshown, Endless})
+
+
+STILL = ('x = "real"', 'x = "[0, 1]"', 'x = "x"')
+WALKING = ('x = "real"', 'x = "[0, 1]"', 'x = "x + choose(-1, 1)"')
+PUSHED = ('x = "real"', 'x = "[0, 1]"', 'x = "x + between(-1, 1)"')
+SIGNED = ('x = "real"', 'x = "[-1, 1]"', 'x = "if(x > 0, 1, 0)"')
+ENDING = ('x = "real"', 'x = "[0, 1]"', 'x = "x + choose(1 when x < 1)"')
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "expected"),
+    [
+        (STILL, "EX (x >= 0)", True),
+        (STILL, "EX (x > 0)", False),
+        (WALKING, "EX (x >= 1)", True),
+        (WALKING, "EX (x > 1)", False),
+        (WALKING, "AX (x >= 1 | x <= 0)", True),
+        (WALKING, "AX (EX (x >= 0 & x <= 1))", True),
+        (WALKING, "EX (AX (x >= 0 & x <= 1))", False),
+        (WALKING, "AG[0,3] (EX (x >= 0))", False),
+        (WALKING, "AG[0,1] (EX (x >= 0))", True),
+        (WALKING, "AX (x >= 1) | AX (x <= 0)", False),  # which is not A X (x >= 1 | x <= 0)
+        (WALKING, "EF[2,2] (x <= 1 & x >= 0)", True),
+        (WALKING, "EG[0,2] (x <= 2 & x >= -1)", True),
+        (WALKING, "EG[0,4] (x <= 0.9 & x >= -1)", False),
+        (WALKING, "E[x <= 1 U[1,2] x >= 1]", True),
+        (PUSHED, "EX (x >= 0)", False),  # not of every value
+        (PUSHED, "EX (x >= -1)", True),
+        (SIGNED, "EX (x == 1)", False),
+        (SIGNED, "EX (x == 1 | x == 0)", True),
+        (SIGNED, "AX (EX (x == 1)) | AX (x == 0)", False),  # true, but the closed part from 0 on is not divided further
+        (ENDING, "EX true", False),
+        (ENDING, "AX (EX true)", False),
+        (ENDING, "AX (AX (x >= 2))", True),
+        (ENDING, "AG[0,3] (EX true)", False),
+    ],
+)
+def test_bounded_claims_of_states_over_sets_that_are_followed(
+    system: Any, formula: str, expected: bool, tmp_path: Path
+) -> None:
+    sets = [[-1, 1]] if system is SIGNED else [[0, 1]]
+    file = certificate(task(tmp_path, *system), formula, ["x"], [{"set": sets, "walk": True}])
+    if expected:
+        check(file)
+    else:
+        with pytest.raises(Unshown):
+            check(file)
+
+
+def test_claims_of_states_without_a_last_position_are_not_followed(tmp_path: Path) -> None:
+    file = certificate(task(tmp_path, *STILL), "EG (x >= 0)", ["x"], [{"set": [[0, 1]], "walk": True}])
+    with pytest.raises(Unreadable, match="last position"):
+        check(file)
+
+
+@pytest.mark.parametrize(
+    ("system", "formula", "where", "code"),
+    [
+        (STILL, "G[0,2] (x < 1)", 'where = ["x < 1"]', 5),  # at 1, which is in the set, no path starts
+        (STILL, "G[0,2] (x < 1)", "", 1),
+        (('x = "real"', 'x = "[0, 2]"', 'x = "sqrt(x)"'), "G[0,3] (x >= 0)", "", 5),  # no root of what is near 0
+        (('x = "real"', 'x = "[0, 2]"', 'x = "sqrt(x - 1)"'), "G[0,3] (x >= 0)", "", 1),
+    ],
+)
+def test_only_initial_states_contradict_a_set_that_is_followed(
+    system: Any, formula: str, where: str, code: int, tmp_path: Path
+) -> None:
+    state, init, after = system
+    high = 2 if "2" in init else 1
+    file = certificate(
+        task(tmp_path, state, f"{init}\n{where}", after), formula, ["x"], [{"set": [[0, high]], "walk": True}]
+    )
+    assert main([str(file)]) == code

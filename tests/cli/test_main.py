@@ -14,8 +14,9 @@ import pytest
 
 from tests.cli.samples import room
 from vernal.cli import exits
+from vernal.cli.commands import asked_for
 from vernal.cli.interrupt import Terminated
-from vernal.cli.main import app, main
+from vernal.cli.main import application, main
 from vernal.errors import MissingExtra
 
 COMMANDS = (
@@ -54,7 +55,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
 
 def test_all_commands_are_registered() -> None:
-    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+    assert {command.name for command in application().registered_commands} == set(COMMANDS)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,6 +89,38 @@ def test_the_version_is_said_at_once() -> None:
     code += "print([name for name in ('typer', 'numpy') if name in sys.modules], file=sys.stderr); sys.exit(code)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (ran.stdout[:2], ran.stderr.strip()) == ("0.", "[]")
+
+
+ELSEWHERE = (  # what a question about a network, decided by bounds, has no use for
+    "scipy",
+    "highspy",
+    "matplotlib",
+    "h5py",
+    "lark",
+    "z3",
+    "vernal.cli.check",
+    "vernal.cli.sweep",
+    "vernal.engines.explicit.engine",
+    "vernal.engines.falsify.engine",
+    "vernal.engines.paths.engine",
+    "vernal.engines.bounds.engine",
+    "vernal.simulate.runs",
+)
+
+
+def test_a_small_query_loads_only_what_it_needs() -> None:
+    """How soon the program starts is a matter of what it loads."""
+    asked = ["verify", "examples/queries/freezing.vnnlib", "examples/thermostat/thermostat.onnx"]
+    code = f"import sys, vernal.cli.main as m; code = m.main({asked!r});"
+    code += f"print([name for name in {ELSEWHERE!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    root = Path(__file__).parents[2]
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    assert (ran.stdout.strip(), ran.stderr.strip()) == ("unsat", "[]")
+
+
+def test_a_command_loads_no_other() -> None:
+    assert [entry.name for entry in application(asked_for(["replay", "x.json"])).registered_commands] == ["replay"]
+    assert len(application(asked_for(["--help"])).registered_commands) == len(COMMANDS)
 
 
 def test_the_package_runs_as_a_module() -> None:

@@ -55,6 +55,9 @@ def test_of_bounded_integers_states_and_cells_come_first_and_go_on() -> None:
     cells = [turn.most for turn in turns if turn.engine.name == "predicates"]
     proofs = [turn.most for turn in turns if turn.engine.name == "induction"]
     assert [cell / proof for cell, proof in zip(cells[1:], proofs[1:], strict=True)] == [3.0] * len(cells[1:])
+    before = [names[place - 1] for place, name in enumerate(names) if name == "predicates"]
+    assert before[1] == "induction"  # in the first round proofs are tried before cells, and in all others after them
+    assert "induction" not in before[2:]
 
 
 def test_of_reals_neither_is_asked() -> None:

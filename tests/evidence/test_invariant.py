@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cases import HEAD
-from vernal.cli.main import app
+from vernal.cli.main import application
 from vernal.engines.check import parse_formula
 from vernal.errors import FormatError
 from vernal.evidence import evidence_file
@@ -302,11 +302,11 @@ def test_a_file_is_replayed(tmp_path: Path) -> None:
     task, target = task_of(HALF, tmp_path), tmp_path / "half.invariant.json"
     good = Invariant(("x",), (box((0, 1)),))
     target.write_text(evidence_file.dump(task, proven(good)))
-    answer = CliRunner().invoke(app, ["replay", str(target)])
+    answer = CliRunner().invoke(application(), ["replay", str(target)])
     assert answer.stdout.startswith("accepted  G x <= 1"), answer.output
     assert answer.exit_code == 0
     target.write_text(evidence_file.dump(task, proven(replace(good, sets=(box((0.25, 1)),)))))
-    answer = CliRunner().invoke(app, ["replay", str(target)])
+    answer = CliRunner().invoke(application(), ["replay", str(target)])
     assert answer.exit_code == 1
     assert "an initial state is in none of the sets" in answer.stdout
 
@@ -315,6 +315,6 @@ def test_an_edited_file_is_noticed(tmp_path: Path) -> None:
     task, target = task_of(HALF, tmp_path), tmp_path / "half.invariant.json"
     written = json.loads(evidence_file.dump(task, proven(Invariant(("x",), (box((0, 1)),)))))
     target.write_text(json.dumps({**written, "property": None, "tool": {"name": "vernal", "version": "0"}}))
-    answer = CliRunner().invoke(app, ["replay", str(target)])
+    answer = CliRunner().invoke(application(), ["replay", str(target)])
     assert answer.exit_code == 1
     assert "it was changed" in answer.stdout

@@ -167,6 +167,8 @@ READ = {
     "if(light == R, G, R)": "if((light == R), G, R)",
     "match(light, R: 1, G: 2)": "match(light, R: 1, G: 2)",
     "choose(X, F, AX)": "choose(X, F, AX)",
+    "choose(G when light == R, G when p, X)": "choose(G when (light == R), G when p, X)",
+    "G when & p": "((G when) & p)",
     # primaries
     "advisor[0]": "advisor[0]",
     "x [0]": "x[0]",

@@ -12,7 +12,7 @@ from onnx import helper
 import vernal as vn
 from tests.interpret.rounded.test_rounding_errors import made_of
 from tests.systems import make
-from vernal.cli.main import app
+from vernal.cli.main import application
 from vernal.errors import InputError
 from vernal.interpret.rounded.float_formats import deployment
 from vernal.logic.formula import Always, Atom
@@ -123,7 +123,7 @@ def test_no_certificate_and_no_journal(loop: Path, tmp_path: Path) -> None:
 
 def test_the_command_line(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        app(["check", str(loop), "--property", "near", "--deployed", "float32", "--quiet"])
+        application()(["check", str(loop), "--property", "near", "--deployed", "float32", "--quiet"])
     assert ended.value.code == 0
     assert "float32" in capsys.readouterr().out
 

@@ -7,7 +7,7 @@ import pytest
 import vernal as vn
 from tests import systems
 from vernal.errors import InputError, Stopped
-from vernal.run.budget import SECONDS_PER_LOOK, Budget
+from vernal.run.budget import SECONDS_PER_LOOK, Budget, WorkClock
 
 
 class Hours:
@@ -38,6 +38,29 @@ def test_a_part_says_how_long_it_had_and_not_when_it_ended() -> None:
     for one in (part, part.inside()):
         with pytest.raises(Stopped, match=r"timeout after 1\.5 s, its share of the time"):
             one.check()
+
+
+def test_work_is_what_the_processor_does_while_the_clock_goes_on() -> None:
+    """Neither what passes on a busy machine counts, nor what others do while the clock stands still."""
+    clock, processor = Hours(), Hours()
+    worked = WorkClock(clock, processor)
+    clock.now, processor.now = 10.0, 1.0  # a busy machine
+    assert worked() == 1.0
+    processor.now = 9.0  # another engine has its turn
+    assert worked() == 1.0
+    clock.now, processor.now = 11.0, 13.0  # several threads
+    assert worked() == 2.0
+
+
+def test_a_part_of_work_has_the_limits_of_work_and_says_so() -> None:
+    clock = Hours()
+    whole = Budget(1000.0, started=0.0, clock=clock)
+    part = whole.of_work(1e-9)
+    clock.now = 100.0
+    sum(range(100_000))  # some work
+    with pytest.raises(Stopped, match="no time was left"):
+        part.check()
+    assert whole.is_cut_short
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +18,7 @@ from vernal_check.graph import SetNode
 from vernal_check.system import Cell, Region, Row
 from vernal_check.task import Variable
 
-VERSION, STEPS, SECONDS = 1, "steps-1", "seconds-1"
+VERSION, STEPS, SECONDS, QUERY = 1, "steps-1", "seconds-1", "query-1"
 HEADER = {
     "certificate",
     "semantics",
@@ -29,12 +31,22 @@ HEADER = {
     "worlds",
     "state",
     "map",
+    "graph",
 }
 SET = {"name", "set", "rows", "where", "to", "first", "walk", "induction", "after"}
+NETWORK = re.compile(r"[a-z0-9_]{1,40}\.onnx")
 MAX_BYTES = 2**30
 MAX_LINE = 2**20
 MAX_DIGITS = 4000
 MAX_INDUCTION = 100
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The task as a text that the certificate brings, and its networks by name."""
+
+    task: str
+    networks: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class Header:
     property: str | None
     variables: tuple[str, ...]
     worlds: Mapping[str, str]  # texts by name
+    graph: Graph | None = None  # of the task, where its own files need not be read
     map: Any = None  # its axes and tree, where it is about the cells of a map
     semantics: str = STEPS
     state: list[Any] | None = None  # an initial state at which the claim is false; None where it is true of all
@@ -96,11 +109,12 @@ def header(document: Any) -> Header:
     if (
         set(document) - HEADER
         or document["certificate"] != VERSION
-        or document.get("semantics") not in (STEPS, SECONDS)
+        or document.get("semantics") not in (STEPS, SECONDS, QUERY)
     ):
         raise Unreadable(f"a certificate of version {document['certificate']} is not read, only of {VERSION}")
     state = document.get("state")
-    if document.get("verdict") != ("holds" if state is None else "violated") or not isinstance(state, list | None):
+    verdict = "unsat" if document["semantics"] == QUERY else "holds" if state is None else "violated"
+    if document.get("verdict") != verdict or not isinstance(state, list | None):
         raise Unreadable("a certificate is about a claim that holds, or a state at which it is violated")
     task, formula, named = document.get("task"), document.get("formula"), document.get("property")
     variables = document.get("variables")
@@ -111,7 +125,27 @@ def header(document: Any) -> Header:
     worlds = document.get("worlds", {})
     if not isinstance(worlds, dict) or not all(isinstance(text, str) for text in worlds.values()):
         raise Unreadable("not a certificate: its worlds are no texts")
-    return Header(task, formula, named, tuple(variables), worlds, document.get("map"), document["semantics"], state)
+    kept = graph(document.get("graph"))
+    return Header(
+        task, formula, named, tuple(variables), worlds, kept, document.get("map"), document["semantics"], state
+    )
+
+
+def graph(document: Any) -> Graph | None:
+    """The graph that a header brings; its networks have the names of files, and nothing else in them."""
+    if document is None:
+        return None
+    networks = (
+        document.get("networks") if isinstance(document, dict) and set(document) == {"task", "networks"} else None
+    )
+    if not isinstance(networks, dict) or not isinstance(document["task"], str):
+        raise Unreadable("not a certificate: its graph is no task with networks")
+    if not all(NETWORK.fullmatch(name) and isinstance(content, str) for name, content in networks.items()):
+        raise Unreadable("not a certificate: a network of its graph has no name, or is no text")
+    try:
+        return Graph(document["task"], {name: b64decode(text, validate=True) for name, text in networks.items()})
+    except ValueError:
+        raise Unreadable("not a certificate: a network of its graph is not in base 64") from None
 
 
 def node(document: Any, place: int, variables: list[Variable]) -> SetNode:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite
+from math import floor, frexp, isfinite, ldexp
 
-from vernal_check.errors import Rejected
+from vernal_check.errors import Unshown
 from vernal_check.forms import Exact, Form, Interval, Ranges
 
 UNIT = 2.0**-52  # twice what a rounding to the nearest float is off by
 TINY = 1e-290  # more than all that is lost where results are close to 0
+COARSE_BITS = 40  # of numbers, relative to the size of their form
 GROW = 1 + 2.0**-40  # more than what a sum of a thousand positive numbers loses
 
 
@@ -45,7 +46,7 @@ class Rounded(Form):
             size, count = size + abs(a), count + 1
         error = (self.error + size * count * UNIT) * GROW + TINY
         if not isfinite(high - low + error):
-            raise Rejected("numbers become too large for floats")
+            raise Unshown("numbers become too large for floats")
         return low - error, high + error
 
     def plus(self, other: Form) -> Form:
@@ -84,6 +85,16 @@ class Rounded(Form):
 
     def shortened(self, ranges: Ranges) -> Form:
         return self
+
+    def coarse(self) -> Rounded:
+        """A form around this one whose numbers are multiples of a power of two, so that others have the same ones."""
+        size = abs(self.const) + self.error + sum(map(abs, self.terms.values()))
+        if not TINY < size < 1 / TINY:
+            return self
+        unit = ldexp(1.0, frexp(size)[1] - COARSE_BITS)
+        terms = {symbol: round(a / unit) * unit for symbol, a in sorted(self.terms.items())}
+        lost = (self.error / unit + (len(terms) + 1) / 2) * GROW
+        return Rounded(round(self.const / unit) * unit, terms, (floor(lost) + 1) * unit)
 
     def merged(self, kept: Collection[int]) -> float:
         """The error with all terms in it but those of some symbols, each of which is between -1 and 1."""
@@ -132,7 +143,7 @@ def near(a: Fraction) -> tuple[float, float]:
     try:
         value = float(a)
     except OverflowError:
-        raise Rejected("numbers become too large for floats") from None
+        raise Unshown("numbers become too large for floats") from None
     return value, 0.0 if Fraction(value) == a else abs(value) * UNIT + TINY
 
 

@@ -16,7 +16,11 @@ class Rejected(Exception):
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
 
-class Endless(Rejected):
+class Unshown(Rejected):
+    """Bounds over sets do not show an obligation, and no state is known that contradicts it: nothing is said."""
+
+
+class Endless(Unshown):
     """Something over a set is not found: a value without an end, more sets than are looked at."""
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from vernal_check.clock import tick
 from vernal_check.curves import Undefined
 from vernal_check.directed import Rounded, rounded, spanned
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Rejected, Unreadable, Unshown
 from vernal_check.evaluation import Run, outcomes
 from vernal_check.expressions import Scope
 from vernal_check.forms import ZERO, Exact, Form, Interval
@@ -49,7 +49,7 @@ class Span:
     place: Place
 
 
-class Leaves(Rejected):
+class Leaves(Unshown):
     """No box around a set is found that no trajectory leaves."""
 
 

@@ -6,10 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 
 from vernal_check.clock import tick
 from vernal_check.curves import Undefined
-from vernal_check.errors import Endless, Rejected
+from vernal_check.errors import Endless, Rejected, Unshown
 from vernal_check.evaluation import Fork, Run, outcomes
 from vernal_check.forms import ZERO, Interval
 from vernal_check.formulas import Normal
@@ -18,6 +19,7 @@ from vernal_check.system import NOT_FOUND, Case, Cell, Place, Region, Row, Syste
 
 Atoms = frozenset[int]  # those that are asked about
 MAX_PARTS = 10_000  # boxes into which an image falls while it is covered
+MAX_SAMPLED = 3  # sides whose ends are looked at
 MAX_HALVINGS = 6  # of a set whose image is not covered
 MAX_PLACES = 50_000  # that come of one set which is followed
 NO_IMAGE = "where a step leads from these states is not found: a value has no end over them"
@@ -77,6 +79,15 @@ class Graph:
             else:
                 self.boxes.setdefault(discrete(node.region), []).append(number)
 
+    def is_state(self, number: int) -> bool:
+        return is_point(self.nodes[number].region)
+
+    def with_states(self, number: int) -> Iterator[tuple[Graph, int]]:
+        """The same graph with one state of a node as a node more, and its number, for a few of its states."""
+        for state in samples(self.nodes[number].region):
+            one = replace(self.nodes[number], name="", region=state)
+            yield Graph(self.system, [*self.nodes, one], self.normal), len(self.nodes)
+
     def starts(self) -> list[int]:
         """The nodes that contain the initial states (obligation 1)."""
         found: dict[int, None] = {}
@@ -84,8 +95,9 @@ class Graph:
         for place in self.system.starts():
             covering = self.covering(place, named)
             if covering is None:
+                kind = Unshown if self.shapes else Rejected  # boxes are compared exactly, other sets by bounds
                 where = self.system.described(place.region)
-                raise Rejected(f"no set contains the initial states {where}", obligation=1)
+                raise kind(f"no set contains the initial states {where}", obligation=1)
             found.update(dict.fromkeys(covering))
         return list(found)
 
@@ -270,6 +282,7 @@ class Walk:
         self.known: dict[tuple[int, Atoms], list[Step]] = {}
 
     def number(self, place: Place) -> int:
+        place = place.coarse if place.directed else place
         if place.key not in self.numbers:
             most = MAX_ROUNDED if place.directed and not self.normal.is_bounded else MAX_PLACES
             if len(self.places) >= most:
@@ -281,6 +294,9 @@ class Walk:
     def is_last(self, number: int) -> bool:
         """Whether the claim is looked at first, and a step only where it asks for one: it may ask for none."""
         return True
+
+    def is_state(self, number: int) -> bool:
+        return is_point(self.places[number].region)
 
     def truths(self, number: int, asked: Atoms) -> list[Case]:
         return self.cases(number, asked, moves=False)
@@ -306,6 +322,30 @@ class Walk:
 
     def described(self, number: int) -> tuple[str, str]:
         return self.name, self.system.described(self.places[number].region)
+
+
+def is_point(region: Region) -> bool:
+    """Whether a region is a single state."""
+    return all(not isinstance(cell, tuple) or cell[0] == cell[1] for cell in region)
+
+
+def met(region: Region, other: Region) -> Region:
+    """The part of a region inside another that it meets: ends in floats may lie a little outside."""
+    return tuple(
+        (min(max(a[0], b[0]), b[1]), max(min(a[1], b[1]), b[0])) if isinstance(a, tuple) and isinstance(b, tuple) else a
+        for a, b in zip(region, other, strict=True)
+    )
+
+
+def samples(region: Region) -> Iterator[Region]:
+    """A few states of a region: the one in the middle, and corners."""
+    wide = {place: cell for place, cell in enumerate(region) if isinstance(cell, tuple) and cell[0] < cell[1]}
+    if any(isinstance(end, float) for ends in wide.values() for end in ends):
+        return
+    middle = {place: (low + high) / 2 for place, (low, high) in wide.items()}
+    corners = product(*list(wide.values())[:MAX_SAMPLED])
+    for chosen in (middle, *({**middle, **dict(zip(wide, corner, strict=False))} for corner in corners)):
+        yield tuple((chosen[place],) * 2 if place in chosen else cell for place, cell in enumerate(region))
 
 
 def discrete(region: Region) -> tuple[Cell, ...]:

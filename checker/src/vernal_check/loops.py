@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vernal_check.errors import Rejected
+from vernal_check.errors import Unshown
 from vernal_check.evaluation import Run, outcomes
 from vernal_check.flows import Ends, Flow, Follower, Span, with_symbols
 from vernal_check.forms import ZERO, Form
@@ -54,7 +54,7 @@ class Paths:
                     yield spans, after is None
                 else:
                     left.append(Way(after, acting.held, min(self.next(acting.time), self.last), spans, step))
-        raise Rejected(f"more than {MAX_WAYS:,} ways that readings go")
+        raise Unshown(f"more than {MAX_WAYS:,} ways that readings go")
 
     def followed(self, way: Way) -> tuple[tuple[Span, ...], Place | None, Fraction]:
         flow = Flow(self.system, self.region, way.held)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vernal_check import clock
 from vernal_check.check import check
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Rejected, Unreadable, Unshown
 
 ACCEPTED, REJECTED, UNCHECKED, BAD_INPUT = 0, 1, 5, 2
 
@@ -21,19 +21,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, nargs="+", help="a certificate")
     parser.add_argument("--task", type=Path, help="the task file, where it is not the one that the certificate names")
     parser.add_argument("--timeout", type=float, help="seconds for each certificate")
+    parser.add_argument(
+        "--trust-graph", action="store_true", help="end with 0 where the certificate brings the graph of its task"
+    )
     options = parser.parse_args(arguments)
     if options.timeout is not None and not options.timeout > 0:
         parser.error("--timeout has to be above 0")
     sys.setrecursionlimit(20_000)
-    codes = [one(file, options.task, options.timeout) for file in options.file]
+    codes = [one(file, options.task, options.timeout, options.trust_graph) for file in options.file]
     return REJECTED if REJECTED in codes else UNCHECKED if UNCHECKED in codes else ACCEPTED
 
 
-def one(file: Path, task: Path | None, timeout: float | None) -> int:
+def one(file: Path, task: Path | None, timeout: float | None, trust_graph: bool = False) -> int:
     clock.limit(timeout)
     try:
-        say(check(file, task))
-        return ACCEPTED
+        found = check(file, task)
+        say(found)
+        return UNCHECKED if getattr(found, "of_graph", False) and not trust_graph else ACCEPTED
+    except Unshown as why:
+        say(f"could not be checked  {why}")
+        return UNCHECKED
     except Rejected as why:
         say(f"rejected  {why}")
         return REJECTED

@@ -11,7 +11,7 @@ from typing import Any
 
 from vernal_check import curves
 from vernal_check.directed import GROW, TINY, UNIT, Rounded, near, rounded
-from vernal_check.errors import Rejected
+from vernal_check.errors import Unshown
 from vernal_check.evaluation import Run
 from vernal_check.forms import Exact, Form, Ranges
 from vernal_check.onnx import Instruction, Network
@@ -24,7 +24,7 @@ MAX_DIVIDING = 8  # rectifiers of a layer that may divide a set whose rows are k
 MOST_LAYERS = 256  # whose weights are kept as arrays
 
 Integers = tuple[list[tuple[tuple[int, ...], list[int]]], list[int], int]  # rows, shift, what both are divided by
-RATIONAL = {"affine", "relu", "leaky", "same", "add", "join"}  # kinds whose values are rational
+RATIONAL = {"affine", "relu", "leaky", "same", "add", "times", "join"}  # kinds whose values are rational
 
 _arrays: dict[int, tuple[Instruction, Any, Any]] = {}
 _integers: dict[int, tuple[Instruction, Integers]] = {}
@@ -58,6 +58,8 @@ def pointwise(
         return [v.rectified(ranges).times(1 - step.scale).plus(v.times(step.scale)) for v in given[0]]
     if step.kind == "add":
         return [a.plus(b.times(step.scale)) for a, b in zip(*given, strict=True)]
+    if step.kind == "times":
+        return [a.product(b, ranges) for a, b in zip(*given, strict=True)]
     if step.kind == "join":
         return [value for vector in given for value in vector]
     if step.kind == "same":
@@ -151,7 +153,7 @@ def in_arrays(network: Network, inputs: Sequence[Form], ranges: Ranges) -> Seque
                 vectors.append(table_of([rounded(value) for value in made], symbols))
     table, errors = vectors[-1]
     if not np.isfinite(table).all() or not np.isfinite(errors).all():
-        raise Rejected("numbers become too large for floats")
+        raise Unshown("numbers become too large for floats")
     return forms_of(table, errors, symbols)
 
 
@@ -197,7 +199,7 @@ def normal(a: Fraction) -> float:
     """A float next to a number, off by less than UNIT times its size."""
     value = near(a)[0]
     if abs(value) < TINY and value != a:
-        raise Rejected("a weight is too small for floats")
+        raise Unshown("a weight is too small for floats")
     return value
 
 

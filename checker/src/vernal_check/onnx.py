@@ -15,6 +15,7 @@ from math import prod
 from typing import Any
 
 from vernal_check.errors import Unreadable
+from vernal_check.recurrent import GATES, Cell, width
 
 Shape = tuple[int, ...]
 MAX_WEIGHTS = 20_000_000
@@ -155,6 +156,10 @@ def attributes(items: Sequence[bytes]) -> dict[str, Any]:
             found[name] = signed(parts[3][0])
         elif 8 in parts:
             found[name] = integers(parts[8])
+        elif 9 in parts:
+            found[name] = [text(item) for item in parts[9]]
+        elif 4 in parts:
+            found[name] = text(parts[4][0])
     return found
 
 
@@ -171,12 +176,17 @@ class Reader:
         inputs = [(name, shape) for name, shape in inputs if name not in self.known]
         inputs, outputs = paired(inputs, [value_info(item)[0] for item in graph.get(12, [])])
         shapes = [tuple(max(n, 1) for n in shape) for _, shape in inputs]
+        nodes = [grouped(node) for node in graph.get(1, [])]
+        if len(inputs) == 1:  # what recurrent operators remember is the network's memory
+            own = [(name, (1, 1, size)) for node in nodes for name, size in self.remembered(node)]
+            inputs, shapes = [*inputs, *((name, list(shape)) for name, shape in own)], [*shapes, *(s for _, s in own)]
+            outputs = [*outputs, *(f"{name} next" for name, _ in own)]
         self.size, self.memory = sum(map(prod, shapes)), sum(map(prod, shapes[1:]))
         self.instructions: list[Instruction] = []
         self.softmax = False
         self.known.update(zip((name for name, _ in inputs), self.parts(shapes), strict=True))
-        for node in graph.get(1, []):
-            self.read(grouped(node))
+        for node in nodes:
+            self.read(node)
         found = [self.known.get(name) for name in outputs]
         if not all(isinstance(output, tuple) for output in found):
             raise Unreadable("an output of the network does not depend on its input")
@@ -210,8 +220,38 @@ class Reader:
             raise Unreadable("a Softmax is read only as the last operator")
         if any(name and name not in self.known for name in names):
             raise Unreadable(f"{op} reads a value that does not exist")
+        if op in GATES:
+            return self.recurrent(op, node, names, more)
         given = [self.known[name] for name in names if name]
         self.known[text(node[2][0])] = self.result(op, given, more)
+
+    def remembered(self, node: Mapping[int, list[Any]]) -> list[tuple[str, int]]:
+        """What a recurrent operator remembers by itself: names that no value has, and sizes."""
+        op, names = text(node[4][0]), [text(item) for item in node.get(1, [])]
+        if op not in GATES:
+            return []
+        if any(names[5:]):
+            raise Unreadable(f"a {op} that starts from a constant is not read")
+        size = self.known[names[2]].shape[-1]
+        return [(f"{text(node[2][0])} {word}", size) for word in (["h", "c"] if op == "LSTM" else ["h"])]
+
+    def recurrent(self, op: str, node: Mapping[int, list[Any]], names: Sequence[str], more: Mapping[str, Any]) -> None:
+        """One step of a recurrent operator, whose memory is its own, or given to it."""
+        given = [self.known.get(name) for name in names]
+        x, weights = given[0], [item for item in given[1:4] if item is not None]
+        if not isinstance(x, tuple) or not all(isinstance(item, Tensor) for item in weights) or any(names[4:5]):
+            raise Unreadable(f"a {op} of this kind is not read")
+        cell, first = Cell(op, weights, more, self.emit), text(node[2][0])
+        count = 1 + (op == "LSTM")
+        own = [self.known.get(name) for name in ([f"{first} h", f"{first} c"])[:count]]
+        before = own if own[0] is not None else [self.known.get(name) for name in [*names[5:7], "", ""][:count]]
+        if width(x[1]) != cell.inputs or not all(isinstance(b, tuple) and width(b[1]) == cell.size for b in before):
+            raise Unreadable(f"the sizes of a {op} differ, or it starts anew at every step")
+        after = cell.after(x[0], *[b[0] for b in before], *[None] * (2 - count))  # type: ignore[index]
+        named = [*map(text, node[2]), "", "", ""]
+        self.known[named[0]] = after[0], (1, 1, 1, cell.size)
+        for word, name, vector in zip(("h", "c"), named[1:], after, strict=False):
+            self.known[name] = self.known[f"{first} {word} next"] = vector, (1, 1, cell.size)
 
     def result(self, op: str, given: list[Any], more: Mapping[str, Any]) -> Any:
         if op == "Constant":
@@ -219,11 +259,15 @@ class Reader:
         if op in SIMPLE and isinstance(given[0], tuple):
             kept = (1, prod(given[0][1])) if op == "Flatten" else given[0][1]
             return self.emit(SIMPLE[op], [given[0][0]], kept)
+        if op == "Neg":
+            return self.elementwise("Mul", given[0], Tensor((), (Fraction(-1),)))
         if op == "LeakyRelu":
             return self.emit("leaky", [given[0][0]], given[0][1], scale=more.get("alpha", Fraction(0.01)))
         if op == "Softmax":
             self.softmax = True
             return given[0]
+        if op in ("Squeeze", "Unsqueeze", "Transpose") and isinstance(given[0], tuple):
+            return self.emit("same", [given[0][0]], self.turned(op, given, more))
         if op == "Reshape":
             return self.emit("same", [given[0][0]], self.reshaped(given[0][1], given[1]))
         if op == "Gemm":
@@ -239,6 +283,24 @@ class Reader:
             width = sum(shape[-1] for shape in shapes)
             return self.emit("join", [item[0] for item in given], (*shapes[0][:-1], width))
         raise Unreadable(f"the operator {op} is not read")
+
+    def turned(self, op: str, given: list[Any], more: Mapping[str, Any]) -> Shape:
+        """The shape of a vector after its axes of length one were lost, added, or put in another order."""
+        shape = list(given[0][1])
+        if op == "Transpose":
+            made = [shape[axis] for axis in more.get("perm", range(len(shape))[::-1])]
+            if sum(n > 1 for n in shape) > 1 or sorted(made) != sorted(shape):
+                raise Unreadable("a Transpose of a matrix is not read")
+            return tuple(made)
+        axes = more.get("axes", [int(n) for n in given[1].values] if len(given) > 1 else None)
+        if op == "Squeeze":
+            lost = {a % len(shape) for a in axes} if axes is not None else {i for i, n in enumerate(shape) if n == 1}
+            if any(shape[axis] != 1 for axis in lost):
+                raise Unreadable("a Squeeze of an axis that is not of length one")
+            return tuple(n for axis, n in enumerate(shape) if axis not in lost)
+        for axis in sorted(a % (len(shape) + len(axes)) for a in axes):
+            shape.insert(axis, 1)
+        return tuple(shape)
 
     def reshaped(self, shape: tuple[int, ...], wanted: Tensor) -> tuple[int, ...]:
         sizes = [shape[i] if n == 0 else int(n) for i, n in enumerate(wanted.values)]
@@ -274,8 +336,10 @@ class Reader:
         if isinstance(a, Tensor) and isinstance(b, Tensor):
             raise Unreadable("constants that are computed are not read")
         if isinstance(a, tuple) and isinstance(b, tuple):
-            if op not in ("Add", "Sub") or a[1] != b[1]:
+            if op not in ("Add", "Sub", "Mul") or a[1] != b[1]:
                 raise Unreadable(f"{op} of two variables is not read")
+            if op == "Mul":
+                return self.emit("times", [a[0], b[0]], a[1])
             return self.emit("add", [a[0], b[0]], a[1], scale=Fraction(1 if op == "Add" else -1))
         variable, other = (a, b) if isinstance(a, tuple) else (b, a)
         size = prod(variable[1])

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vernal_check.clock import tick
-from vernal_check.errors import Endless, Rejected, Unreadable
+from vernal_check.errors import Endless, Rejected, Unreadable, Unshown
 from vernal_check.evaluation import Fork
 from vernal_check.formulas import FALSE, TRUE, Demand, Formula, demands, untils
-from vernal_check.graph import Graph, Step, Walk
+from vernal_check.graph import Graph, SetNode, Step, Walk, is_point, met, samples
 from vernal_check.system import Place, placed
 
 MAX_CUTS, MAX_DEPTH = 100_000, 24  # parts of such a set, and how often each is halved
@@ -24,14 +24,14 @@ def walk(graph: Graph, number: int) -> None:
     node = graph.nodes[number]
     if node.is_box:
         try:
-            return follow(graph, node.name, [placed(node.region, directed=True)])
+            return follow(graph, node, [placed(node.region, directed=True)])
         except Rejected as problem:
             if problem.obligation == 6:
                 raise
-    follow(graph, node.name, [place for place, _ in graph.places(number)])
+    follow(graph, node, [place for place, _ in graph.places(number)])
 
 
-def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
+def follow(graph: Graph, node: SetNode, places: Sequence[Place]) -> None:
     """Follow sets; where their bounds are too loose, their halves, and so on."""
     left = [(place, 0) for place in reversed(places)]
     for _ in range(MAX_CUTS):
@@ -39,14 +39,36 @@ def follow(graph: Graph, name: str, places: Sequence[Place]) -> None:
             return
         place, depth = left.pop()
         try:
-            Product(Walk(graph, name, place)).check([0])
+            shown(Walk(graph, node.name, place))
         except Rejected as problem:
             hopeless = problem.obligation == 6 or (place.directed and isinstance(problem, Endless))
             halves = place.halves() if depth < MAX_DEPTH and not hopeless else None
             if halves is None:
-                raise
+                raise judged(graph, node, place, problem) from None
             left += [(half, depth + 1) for half in reversed(halves)]
-    raise Rejected(f"more than {MAX_CUTS:,} parts of a set that is followed", name)
+    raise Unshown(f"more than {MAX_CUTS:,} parts of a set that is followed", node.name)
+
+
+def shown(walk: Walk) -> None:
+    """A claim from a set that is followed."""
+    if walk.normal.is_branching:
+        Branching(walk).check()
+    else:
+        Product(walk).check([0])
+
+
+def judged(graph: Graph, node: SetNode, place: Place, problem: Rejected) -> Rejected:
+    """What is said of a set of which the claim is not shown: it is rejected if a state of it contradicts it."""
+    for point in samples(met(place.region, node.region)) if node.is_box else ():
+        if not node.induction and not graph.system.is_initial(point):
+            continue  # the set is larger than it has to be
+        try:
+            shown(Walk(graph, node.name, placed(point)))
+        except Unshown:
+            continue
+        except Rejected as contradiction:
+            return contradiction
+    return problem if is_point(place.region) else Unshown(problem.reason, problem.node, problem.obligation)
 
 
 def by_induction(graph: Graph, starts: Sequence[int], steps: Sequence[int]) -> None:
@@ -93,14 +115,32 @@ class Product:
         while stack:
             tick()
             pair = stack.pop()
-            for target, marked in self.following(pair):
+            for target, marked in self.judged(pair):
                 self.edges[pair].append((target, marked))
                 if target not in self.edges:
                     self.edges[target] = []
                     stack.append(target)
             if len(self.edges) > MAX_PAIRS:
-                raise Rejected(f"more than {MAX_PAIRS:,} pairs of sets and formulas")
+                raise Unshown(f"more than {MAX_PAIRS:,} pairs of sets and formulas")
         self.rank()
+
+    def judged(self, pair: Pair) -> list[tuple[Pair, bool]]:
+        """What follows; where an obligation fails at a set, a state is looked for at which it does."""
+        try:
+            return list(self.following(pair))
+        except Rejected as problem:
+            number, state, waiting = pair
+            if isinstance(problem, Unshown) or self.graph.is_state(number):
+                raise
+            if isinstance(self.graph, Graph):
+                for graph, own in self.graph.with_states(number):
+                    try:
+                        list(Product(graph).following((own, state, waiting)))
+                    except Unshown:
+                        continue
+                    except Rejected as contradiction:
+                        raise Rejected(contradiction.reason, problem.node, contradiction.obligation) from None
+            raise Unshown(problem.reason, problem.node, problem.obligation) from None
 
     def following(self, pair: Pair) -> Iterator[tuple[Pair, bool]]:
         number, state, _ = pair
@@ -145,7 +185,9 @@ class Product:
         for pair, edges in self.edges.items():
             for target, marked in edges:
                 if marked and component[pair] == component[target]:
-                    raise self.failed(pair[0], "may be true of a path that comes back here again and again", 4)
+                    problem = self.failed(pair[0], "may be true of a path that comes back here again and again", 4)
+                    around = {other[0] for other in self.edges if component[other] == component[pair]}
+                    raise problem if all(map(self.graph.is_state, around)) else Unshown(problem.reason, problem.node, 4)
 
 
 def components(edges: dict[Pair, list[tuple[Pair, bool]]]) -> dict[Pair, int]:
@@ -198,8 +240,10 @@ class Fixpoints:
         for number in starts:
             if number not in sure:
                 node = self.graph.nodes[number]
-                where = self.graph.system.described(node.region)
-                raise Rejected(f"the sets do not show the claim at {where}", node.name, 2)
+                kind = Rejected if all(map(self.graph.is_state, range(self.count))) else Unshown
+                raise kind(
+                    f"the sets do not show the claim at {self.graph.system.described(node.region)}", node.name, 2
+                )
 
     def true(self, f: Formula) -> set[int]:
         everything = set(range(self.count))
@@ -252,6 +296,62 @@ class Fixpoints:
             for step in steps
         ]
         return all(good) if universal else chosen([(step.forks, fine) for step, fine in zip(steps, good, strict=True)])
+
+
+class Branching:
+    """Whether a formula with path quantifiers, all of whose bounds end, is true of every state of a set."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self.known: dict[tuple[Formula, int, int], bool] = {}
+
+    def check(self) -> None:
+        if not self.true(self.walk.normal.formula, 0):
+            name, where = self.walk.described(0)
+            raise Unshown(f"following the sets does not show the claim at {where}", name, 2)
+
+    def true(self, f: Formula, number: int, gone: int = 0) -> bool:
+        """At a set, where so many positions of the formula's window are gone."""
+        key = f, number, gone
+        if key not in self.known:
+            tick()
+            self.known[key] = self.found(f, number, gone)
+        return self.known[key]
+
+    def found(self, f: Formula, number: int, gone: int) -> bool:
+        if f in (TRUE, FALSE):
+            return f == TRUE
+        if f.op in ("atom", "no atom"):
+            cases = self.walk.truths(number, frozenset([f.atom]))
+            return all(case.truths[f.atom] is (f.op == "atom") for case in cases)
+        if f.op in ("and", "or"):
+            return (all if f.op == "and" else any)(self.true(part, number) for part in f.parts)
+        if f.upper is None:
+            raise Unreadable("a formula with path quantifiers that has no last position is not followed")
+        left, right = f.parts
+        if gone == f.upper:
+            return self.true(right, number)
+        waits = gone < f.lower
+        if f.op == "U":
+            return (not waits and self.true(right, number)) or (
+                self.true(left, number) and self.goes_on(f, number, gone)
+            )
+        return (waits or self.true(right, number)) and (self.true(left, number) or self.goes_on(f, number, gone))
+
+    def goes_on(self, f: Formula, number: int, gone: int) -> bool:
+        """Whether every step, or one that can be chosen, leads to where the formula is true, one position later."""
+        steps = self.walk.steps(number, frozenset())
+        good = [
+            f.op != "U"
+            if step.targets is None
+            else all(self.true(f, t, gone + 1) for t in step.targets)
+            if step.targets
+            else False
+            for step in steps
+        ]
+        if f.quantifier == "A":
+            return all(good)
+        return chosen([(step.forks, fine) for step, fine in zip(steps, good, strict=True)])
 
 
 def chosen(runs: Sequence[tuple[tuple[Fork, ...], bool]], depth: int = 0) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 from vernal_check.clock import tick
 from vernal_check.curves import Undefined
-from vernal_check.errors import Rejected, Unreadable
+from vernal_check.errors import Rejected, Unreadable, Unshown
 from vernal_check.evaluation import Run, outcomes
 from vernal_check.flows import Ends, Flow, Span, box_of
 from vernal_check.forms import ZERO
@@ -40,7 +40,7 @@ class Timed(Normal):
 
     def __init__(self, node: Node, scope: Any) -> None:
         super().__init__(node, scope)
-        self.formula = self.made(node, False)
+        self.formula, self.negation = self.made(node, False), self.made(node, True)
 
     def temporal(self, op: str, args: Sequence[Any], negated: bool) -> Formula:
         if op not in "GFU" or args[0] is not None:
@@ -79,7 +79,7 @@ def check(graph: Graph, starts: Sequence[int], claim: Timed) -> None:
         try:
             by_parts(flow, placed(node.region, directed=True), claim, times)
         except Rejected as problem:
-            raise Rejected(problem.reason, node.name, problem.obligation) from None
+            raise type(problem)(problem.reason, node.name, problem.obligation) from None
 
 
 def by_parts(flow: Flow, place: Place, claim: Timed, times: Sequence[Fraction]) -> None:
@@ -93,12 +93,23 @@ def by_parts(flow: Flow, place: Place, claim: Timed, times: Sequence[Fraction]) 
             shown(flow, place, claim, times)
         except Rejected as problem:
             halves = place.halves() if depth < MAX_DEPTH and problem.obligation != 6 else None
+            if halves is None or depth % LOOKS == 0:
+                look(flow, middle(place), claim, times)
             if halves is None:
                 raise
-            if depth % LOOKS == 0:
-                shown(flow, middle(place), claim, times)  # without which no part could be shown
             left += [(half, depth + 1) for half in reversed(halves)]
-    raise Rejected(f"more than {MAX_PARTS:,} parts of a set that is followed")
+    raise Unshown(f"more than {MAX_PARTS:,} parts of a set that is followed")
+
+
+def look(flow: Flow, place: Place, claim: Timed, times: Sequence[Fraction]) -> None:
+    """Reject where the negation is shown of one state; where the claim is not, of no part around it could it be."""
+    try:
+        shown(flow, place, claim, times)
+    except Unshown as problem:
+        ways = list(Paths(flow.system, flow.region, times).ways(place))
+        if all(Trajectories(flow, claim, *way).sure(claim.negation, ZERO, ZERO) for way in ways):
+            raise Rejected(f"the claim is false at {flow.system.described(place.region)}", obligation=2) from None
+        raise problem
 
 
 def middle(place: Place) -> Place:
@@ -124,7 +135,7 @@ def shown(flow: Flow, place: Place, claim: Timed, times: Sequence[Fraction]) -> 
     for spans, gone in Paths(flow.system, flow.region, times).ways(place):
         if not Trajectories(flow, claim, spans, gone).sure(claim.formula, ZERO, ZERO):
             where = flow.system.described(place.region)
-            raise Rejected(f"the sets that contain all trajectories from {where} do not show the claim", obligation=2)
+            raise Unshown(f"the sets that contain all trajectories from {where} do not show the claim", obligation=2)
 
 
 class Trajectories:

@@ -14,7 +14,7 @@ from math import ceil, floor, inf
 from typing import Any
 
 from vernal_check import curves
-from vernal_check.directed import spanned
+from vernal_check.directed import Rounded, spanned
 from vernal_check.errors import Endless, Rejected, Unreadable
 from vernal_check.evaluation import End, Fork, Outcome, Run, outcomes
 from vernal_check.expressions import Scope
@@ -57,6 +57,12 @@ class Place:
         """What tells it apart from others."""
         rows = () if self.rows is None else (tuple(row.key for row in self.rows),)
         return self.ranges, *rows, *(value.key if isinstance(value, Form) else value for value in self.values)
+
+    @property
+    def coarse(self) -> Place:
+        """A place around one in floats, such that what comes of the same draws in another order is the same place."""
+        values = tuple(value.coarse() if isinstance(value, Rounded) else value for value in self.values)
+        return replace(self, values=values)
 
     def halves(self) -> tuple[Place, Place] | None:
         """The place cut in the middle of the symbol that matters most; None where there is none."""

@@ -9,32 +9,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import typer
 
-from vernal.cli import (
-    check,
-    compare,
-    convert,
-    example,
-    exits,
-    explain,
-    faults,
-    map,
-    reach,
-    replay,
-    schema,
-    simulate,
-    solvers,
-    supports,
-    sweep,
-    verify,
-    work,
-)
+from vernal.cli import exits
 from vernal.cli.clock import invoked, process_start
-from vernal.cli.headings import Headed
+from vernal.cli.commands import COMMANDS, add_commands, asked_for
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.invocation import given
 from vernal.cli.options import option
@@ -57,15 +39,6 @@ Exit codes: 0 holds, 10 violated, 5 unknown, 2 bad input (`vernal COMMAND --help
 
 NAME = "Vernal"
 
-app = typer.Typer(
-    help="Does a system of neural agents in an uncertain environment keep its promises over time?",
-    epilog=EXAMPLES,
-    no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: quick to show, easy to search
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -81,7 +54,6 @@ def _name(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, option("--version", "Show the version and exit.", callback=_version, is_eager=True)
@@ -93,27 +65,19 @@ def _root(
     """Options of the program itself, as the VNN-LIB standard has them."""
 
 
-COMMANDS: dict[Callable[..., None], tuple[str, str | None]] = {  # what it is for in a few words, and examples
-    check.check: ("Check the properties of a task.", check.EXAMPLES),
-    sweep.sweep: ("Check every combination of parameter values.", sweep.EXAMPLES),
-    map.map: ("Map where a claim holds.", map.EXAMPLES),
-    replay.replay: ("Recompute a trace, or check an invariant again.", replay.EXAMPLES),
-    faults.faults: ("Say which decision along a trace was wrong.", faults.EXAMPLES),
-    reach.reach: ("Bound expressions at every step, over all paths.", reach.EXAMPLES),
-    simulate.simulate: ("Run the system many times at random.", simulate.EXAMPLES),
-    explain.explain: ("Say in words what a task says.", explain.EXAMPLES),
-    compare.compare: ("Compare a task with an environment of Gymnasium.", compare.EXAMPLES),
-    compare.draft: ("Write the skeleton of a task for an environment.", compare.DRAFT_EXAMPLES),
-    convert.convert: ("Convert a network, or a flow to a hybrid automaton.", convert.EXAMPLES),
-    verify.verify: ("Answer a network query (VNN-LIB).", verify.EXAMPLES),
-    supports.supports: ("Say which network queries are supported.", supports.EXAMPLES),
-    work.work: ("Answer sub-problems of a run on another machine.", work.EXAMPLES),
-    solvers.solvers: ("List the solver back ends.", None),
-    schema.schema: ("Print the JSON Schema of a document.", None),
-    example.example: ("List the shipped examples, or write one.", example.EXAMPLES),
-}
-for _command, (_about, _examples) in COMMANDS.items():
-    app.command(_command.__name__, cls=Headed, short_help=_about, epilog=_examples)(_command)
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The program with these commands."""
+    made = typer.Typer(
+        help="Does a system of neural agents in an uncertain environment keep its promises over time?",
+        epilog=EXAMPLES,
+        no_args_is_help=True,
+        rich_markup_mode=None,  # plain help: quick to show, easy to search
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    made.callback()(_root)
+    add_commands(made, names)
+    return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -131,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """What the command returns; usage errors are shown and end with 2."""
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(application(asked_for(arguments)))
     try:
         command.main(args=arguments, prog_name="vernal", standalone_mode=True)
     except SystemExit as leaving:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from io import TextIOWrapper
 
 from vernal.evidence.program_version import version
 
+OBJECTS_BETWEEN_COLLECTIONS = 50_000  # modules make more while they load, and none of it is garbage
+
 
 def main() -> int:
     """Load the command line and run it."""
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # what it cannot write, names of other scripts, say, it writes escaped
             stream.reconfigure(errors="backslashreplace")

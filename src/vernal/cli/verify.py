@@ -15,14 +15,14 @@ from vernal.cli import exits
 from vernal.cli.clock import started
 from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, OnPlace, Quiet, Seed, Timeout, option
 from vernal.cli.progress import Live
-from vernal.cli.stream import say, show
+from vernal.cli.stream import refuse_overwriting, say, show
 from vernal.errors import InputError, VernalError
 from vernal.report.csv_cells import write_rows
 
 if TYPE_CHECKING:
     from vernal.formats.vnnlib.query import Query
     from vernal.queries.answer import Answer
-    from vernal.queries.files import QueryInstance
+    from vernal.queries.files import AnsweredQuery, QueryInstance
 
 EXAMPLES = """\b
 Examples:
@@ -52,6 +52,9 @@ def verify(
     instances: Annotated[
         Path | None, option("--list FILE", "Answer many queries: a file of lines network,query,seconds.")
     ] = None,
+    certificate: Annotated[
+        Path | None, option("--certificate FILE", "Write a certificate of unsat, for `vernal-check`.")
+    ] = None,
     timeout: Timeout = None,
     engine: EngineName = "auto",
     memory: MemoryLimit = None,
@@ -72,22 +75,41 @@ def verify(
     if (query is None) == (instances is None):
         raise InputError("say which query: vernal verify QUERY NETWORK, or many of them with --list FILE")
     if query is not None:
-        _one(query, [*([network_path] if network_path else ()), *(network or ())], limits, quiet)
+        _one(query, [*([network_path] if network_path else ()), *(network or ())], limits, quiet, certificate)
     elif instances is not None:
+        if certificate is not None:
+            raise InputError("--certificate belongs to one query, not to a list of them")
         if network:
             raise InputError("--network belongs to one query; the lines of --list name their networks")
         _many(instances, limits, quiet)
 
 
-def _one(query: Path, networks: Sequence[str], limits: Limits, quiet: bool) -> None:
+def _one(query: Path, networks: Sequence[str], limits: Limits, quiet: bool, certificate: Path | None) -> None:
     from vernal.queries.files import answer_files
 
+    if certificate is not None:
+        refuse_overwriting([certificate], [query, *(Path(network.rpartition("=")[2]) for network in networks)])
     with Live("verify", quiet=quiet) as live:
-        budget = limits.budget(started(), live)
+        budget = replace(limits.budget(started(), live), keeps_sets=certificate is not None)
         found = answer_files(query, lambda read: network_file(read, networks), budget, limits.engine)
     values = [] if found.query is None else assignment(found.query, found.answer)
     show("\n".join([found.answer.status.value, *values]))
     _remark(found.answer, quiet)
+    if certificate is not None:
+        _certify(query, found, networks, certificate)
+
+
+def _certify(query: Path, found: AnsweredQuery, networks: Sequence[str], certificate: Path) -> None:
+    """The certificate of an answer, or why there is none."""
+    from vernal.queries.query_certificate import QueryCertificate, refusal
+
+    network = Path("") if found.query is None else Path(network_file(found.query, networks))
+    why = refusal(found.query, found.answer, network)
+    if why is not None:
+        say(f"uncertified: {why}")
+        return
+    QueryCertificate(query, network, found.answer.trees or ()).save(certificate)
+    say(f"certificate written to {certificate}    check: vernal-check {certificate}")
 
 
 def _remark(answer: Answer, quiet: bool, about: str = "") -> None:

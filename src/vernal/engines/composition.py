@@ -21,10 +21,16 @@ MAX_CERTIFIED_STATES = 100_000  # that are enumerated for a certificate alone
 
 def split() -> Engine:
     """The engine `split`, which breeds simulated states in its pauses."""
-    from vernal.engines.falsify.engine import Falsify
     from vernal.engines.split.engine import BranchAndBound
 
-    return BranchAndBound(Falsify())
+    return BranchAndBound(breeding)
+
+
+def breeding() -> Engine:
+    """What breeds simulated states, made when it is first needed."""
+    from vernal.engines.falsify.engine import Falsify
+
+    return Falsify()
 
 
 def predicates(options: PredicateOptions | None = None) -> Engine:

@@ -28,6 +28,7 @@ from vernal.sets.pieces.positions import nonlinear_step
 from vernal.sets.wider_region import IN_RANGE
 
 CERTIFYING_SHARE = 0.4  # of the time left, for each engine that is asked for sets alone
+CERTIFYING_SECONDS = 60.0  # for sets of a claim that is decided already, also where there is no limit
 OVER_SAMPLES = "certificates of claims over samples are not written yet"
 JUMPS = "vernal-check reads loops that sample only where nothing jumps, and no agent has a delay or a memory"
 ACTIONS = "vernal-check does not read claims about what agents hold"
@@ -39,7 +40,6 @@ OTHER_MODEL = "{} proved it of a model that was made of this one, and its sets a
 DIRECTIONS = "the invariant says nothing of an integer variable"
 NO_SETS = "{} does not keep the sets that its proof rests on yet"
 HULLS = "the initial states are too many to be written as boxes"
-BRANCHING = "following paths shows nothing of a formula with path quantifiers, and {} keeps no sets yet"
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,6 @@ def covering(question: Question, proof: Proof) -> Covering:
         return _found(of_invariant(model, proof.evidence), DIRECTIONS)
     if question.claim.horizon is None:
         return Covering(refusal=NO_SETS.format(proof.engine))
-    if question.claim.mentions_some or question.claim.linear is None:
-        return Covering(refusal=BRANCHING.format(proof.engine))
     return _found(followed(model), HULLS)
 
 
@@ -103,6 +101,7 @@ def with_sets(question: Question, known: Known, engines: Sequence[Engine], budge
         return known
     if question.time is not Time.STEPS:
         return known
+    budget = budget.part(1.0, CERTIFYING_SECONDS)
     for engine in engines:
         if engine.takes(question) is None:
             other = guarded(engine, question, budget.part(CERTIFYING_SHARE))

@@ -1,26 +1,19 @@
 """The engine `auto`: the engines that fit the question, cheapest first, until one decides it.
 
 Each has a share of the time. Of a timeout nothing is given away: engines that were cut short have further turns, as
-long as one of them gets clearly more time than it had, and the rest goes to simulations with other seeds.
+long as one of them gets clearly more time than it had, and the rest goes to simulations with other seeds. The modules
+of engines are loaded when their turn comes: many questions are decided by the first of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from math import inf
 
 from vernal.engines.attempts import Attempts
-from vernal.engines.base import Engine
-from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
 from vernal.engines.composition import split
-from vernal.engines.explicit.engine import Explicit
-from vernal.engines.falsify.engine import Falsify
-from vernal.engines.falsify.restarts import Reseeded
-from vernal.engines.operator_ends import operator_ends
-from vernal.engines.options import BoundsOptions, DepthOptions
-from vernal.engines.paths.engine import Paths
-from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
+from vernal.engines.options import DepthOptions
+from vernal.engines.turns import BRIEF_SECONDS, Turn
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.logic.times import Time
@@ -28,13 +21,8 @@ from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.run.further_turns import further_turn
 from vernal.sets.finite.size import is_discrete
-from vernal.sets.pieces.free_winners import has_winners
 
-NONLINEAR_BOUNDS_SECONDS = 20.0  # for a proof by bounds, while every second round settles half of its boxes
-BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are tried
 FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one before anything else is tried
-TURN_SECONDS = (4.0, 16.0, 64.0, inf)  # of all paths and of bounds, in turn
-INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
 
 
 class Portfolio:
@@ -71,7 +59,10 @@ class Portfolio:
 
             yield from endless(attempts, self.options)
         else:
-            yield from with_split(question, stages(question.system))
+            yield from before_all_else(question)
+            from vernal.engines.bounded_claims import stages
+
+            yield from stages(question.system, Portfolio())
         if attempts.budget.timeout is not None:
             yield from further(attempts)
 
@@ -104,69 +95,27 @@ def further(attempts: Attempts) -> Iterator[Turn]:
         engine, share = turn
         yield Turn(engine, share, waits=engine in attempts.waiting)
     if attempts.cut_short:
+        from vernal.engines.falsify.restarts import Reseeded
+
         yield Turn(Reseeded(), 1.0)
 
 
-def stages(system: System) -> list[Turn]:
-    """Engines in their order, each with its share of the time that is left and the most it may have.
-
-    Of a nonlinear loop neither boxes nor pieces are exact. Where a claim has room, plain intervals show it in no time;
-    which of the others closes it first is not known beforehand: where a policy chooses among actions, all paths have a
-    short turn; bounds go on as long as cutting helps, and after all paths have most of the time that is left.
-    """
-    limits = effort(system)
-    early, late = graphs(system, Explicit())
-    bounds = Bounds()
-    glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
-    settled = Turn(operator_ends(Portfolio()), 0.5)
-    last = Turn(Falsify(), 1.0)
-    if limits == Effort():
-        return [
-            glance,
-            Turn(bounds, 0.4, BRIEF_SECONDS, waits=True),
-            settled,
-            *early,
-            *in_turns(Paths(), 0.8, bounds),
-            *late,
-            last,
-        ]
-    hurried = Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
-    paths = Paths()
-    chosen = Turn(paths, 0.2, BRIEF_SECONDS, waits=True)
-    return [
-        Turn(INTERVALS, 0.2, once=True),
-        glance,
-        settled,
-        *([chosen] if limits == NONLINEAR and system.step.once(has_winners) else []),
-        Turn(bounds, 0.4, NONLINEAR_BOUNDS_SECONDS, waits=True)
-        if limits == SMOOTH
-        else Turn(hurried, 0.4, NONLINEAR_BOUNDS_SECONDS, once=True),
-        *early,
-        *in_turns(paths, 0.4, bounds),
-        *late,
-        last,
-    ]
-
-
-def in_turns(paths: Engine, share: float, bounds: Engine) -> Iterator[Turn]:
-    """All paths and bounds, each going on where it was; in the end as long as each of them takes."""
-    for seconds in TURN_SECONDS:
-        yield Turn(paths, share, seconds, waits=True)
-        yield Turn(bounds, 0.5, seconds, waits=True)
-
-
-def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
-    """Branch and bound before all else, where only initial states are asked about: it looks at single states itself.
+def before_all_else(question: Question) -> list[Turn]:
+    """Branch and bound where only initial states are asked about: it looks at single states itself.
 
     It has all the time: the others follow where it ends without an answer, which it does at once where draws count.
     None of them can promise to decide what it has not ended: it bounds as they do, and asks exact arithmetic itself.
     """
+    if question.claim.horizon:
+        return []
     first = split()
-    if question.claim.horizon or first.takes(question) is not None:
-        return turns
-    return [Turn(first, 1.0), *turns]
+    return [] if first.takes(question) is not None else [Turn(first, 1.0)]
 
 
 def first_states(system: System) -> list[Turn]:
     """A discrete system may have few states, and is then decided whatever is asked; no other system is looked at so."""
-    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF_SECONDS, once=True)] if is_discrete(system) else []
+    if not is_discrete(system):
+        return []
+    from vernal.engines.explicit.engine import Explicit
+
+    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF_SECONDS, once=True)]

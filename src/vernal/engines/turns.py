@@ -6,7 +6,6 @@ from math import inf
 from typing import NamedTuple
 
 from vernal.engines.base import Engine
-from vernal.engines.explicit.engine import Explicit
 from vernal.model.system import System
 from vernal.sets.finite.size import declared_states, is_discrete, is_enumerable
 
@@ -29,7 +28,7 @@ class Turn(NamedTuple):
     waits: bool = False
 
 
-def graphs(system: System, states: Explicit, *, waits: bool = False) -> tuple[list[Turn], list[Turn]]:
+def graphs(system: System, states: Engine, *, waits: bool = False) -> tuple[list[Turn], list[Turn]]:
     """All states one by one, before all paths where the ranges say that this will do, or after everything else.
 
     A graph that may have no end is not waited for. `waits`: whether it goes on where it was, in turns.

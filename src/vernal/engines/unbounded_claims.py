@@ -79,6 +79,8 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     for number, seconds in enumerate(ROUND_SECONDS):
         methods = [one for one in methods if not attempts.has_ended(one)]
         now = [one for one in methods if shared.waits(one) or number % ANEW_ROUNDS == 0]
+        if number:  # of bounded integers what a short turn of the others left open is most often for cells to decide
+            now.sort(key=lambda one: one is not shared.predicates)
         parts = [CELLS_TURN if engine is shared.predicates else 1.0 for engine in now]
         for place, engine in enumerate(now):  # one more share is for what follows the round
             share = parts[place] / (sum(parts[place:]) + 1)

@@ -9,6 +9,7 @@ from vernal.evidence.uniqueness import forced_decisions, no_ties, uncertain
 from vernal.evidence.uniqueness import is_only_position as is_only_position
 from vernal.logic.direction import Direction
 from vernal.model.expr import Between, Choose
+from vernal.model.graph import decisions
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 
@@ -22,7 +23,8 @@ OPEN_ACTION = (
 def only_path(system: System, steps: int, tick: Tick = idle, *, last_action: bool = True) -> Trace | None:
     """The one path of a system, in exact numbers, if it provably has only one that far.
 
-    Where the action at the last position does not matter, it may be one of several.
+    Where the action at the last position does not matter, it may be one of several; it does where the guard asks about
+    it, since the path may end there with one action and go on with another.
     """
     if not system.initial.is_point or any(isinstance(node, Choose | Between) for node in uncertain(system)):
         return None
@@ -32,5 +34,5 @@ def only_path(system: System, steps: int, tick: Tick = idle, *, last_action: boo
         trace = replay.run(system, first, [taken] * (steps + 1), steps, memory, tick=tick)
     except NotAPath:
         return None
-    acting = len(trace) if last_action else len(trace) - 1
+    acting = len(trace) if last_action or decisions([system.step.enabled]) else len(trace) - 1
     return trace if all(no_ties(system, trace, t, taken, tick) for t in range(acting)) else None

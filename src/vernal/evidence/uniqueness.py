@@ -50,11 +50,13 @@ def forced_decisions(system: Model) -> NodeDecisions:
 def is_only_position(system: Model, formula: Formula, trace: Trace) -> bool:
     """Whether a path from a single start begins at its only position, as far as the formula can tell.
 
-    Actions that atoms or the guard ask about belong to a position; where a tie or a draw leaves one of them open, the
-    start has several positions, and a witness is one for its own.
+    Actions that atoms ask about belong to a position, and then those that the guard asks about, too; where a tie or a
+    draw leaves one of them open, the start has several positions, and a witness is one for its own.
     """
     step = system.step
-    asked = decisions([*(step.resolve(atom) for atom in atoms(formula)), step.enabled])
+    asked = decisions(step.resolve(atom) for atom in atoms(formula))
+    if asked:
+        asked = decisions([*asked, step.enabled])
     if any(not isinstance(node, Argmax) for node in asked):
         return False
     return not asked or no_ties(system, trace, 0, forced_decisions(system))

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from vernal.errors import InputError
-from vernal.evidence.cover import WORLD, ProofCover, components
+from vernal.evidence.cover import WORLD, ProofCover, components, unread
 from vernal.evidence.cover_lines import cover_lines
 from vernal.evidence.document_head import head
 from vernal.evidence.result import HOLDS, Result
 from vernal.formats.task.shelf import Shelf
+from vernal.formats.task_graph import TaskGraph, task_graph
 from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.run.output import write_text
@@ -54,8 +55,13 @@ class CertificateFile:
             "property": self.name,
             "verdict": HOLDS.value,
             "variables": list(components(self.task.model)),
-            **worlds_of(self.task),
+            **(worlds_of(self.task) if self.graph is None else {"graph": self.graph.data}),
         }
+
+    @property
+    def graph(self) -> TaskGraph | None:
+        """The graph of a task whose files `vernal-check` does not read."""
+        return None if unread(self.task) is None else task_graph(self.task)
 
     def save(self, file: str | Path) -> None:
         """Write the file, for `vernal-check`."""

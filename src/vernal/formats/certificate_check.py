@@ -50,7 +50,8 @@ def checked(lines: Iterable[str], task_file: Path, seconds: float | None = None)
         try:
             accepted = checker.check(file, task_file)
         except errors.Rejected as why:
-            return Checked(Judgement.REJECTED, str(why))
+            is_shown = not isinstance(why, errors.Unshown)  # a state contradicts it, not bounds over sets alone
+            return Checked(Judgement.REJECTED if is_shown else Judgement.UNDECIDED, str(why))
         except (errors.Unreadable, RecursionError, MemoryError, OverflowError) as why:
             return Checked(Judgement.UNDECIDED, str(why))
         finally:

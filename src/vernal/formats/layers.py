@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from vernal.model.expr import Affine, Expr, Function, Gather, Matrix
 
 MAX_WEIGHTS = 2**25  # entries of all matrices of one network: 256 MiB as doubles
 MAX_PARTS = 8  # doubles that one computed weight is the sum of
+MAX_BITS = 256  # of the odd part of their common denominator
+UNFIT = "weights computed from constants do not fit into doubles; fold them before exporting"
 MAX_WIDTH = 2**20  # components of any one vector
 MAX_RANK = 32  # axes of a shape
 
@@ -73,25 +75,46 @@ def array_of(values: Sequence[Fraction], shape: Sequence[int]) -> Array:
 
 def dense(x: Expr, weight: Array, bias: Array | None = None) -> Expr:
     """W x + b with W of shape (outputs, inputs)."""
-    first, *rest = _double_parts(weight)
-    offset = np.zeros(weight.shape[0]) if bias is None or bias.dtype == object else bias
+    (first, *rest), below = double_parts(weight)
+    apart = bias is not None and (bias.dtype == object or below != 1)
+    offset = np.zeros(weight.shape[0]) if bias is None or apart else bias
     made = build.affine(x, Matrix(first), Matrix(offset.astype(np.float64)))
     for part in rest:
         made = build.add(made, build.affine(x, Matrix(part), Matrix(np.zeros(weight.shape[0]))))
-    return build.add(made, constant(bias)) if bias is not None and bias.dtype == object else made
+    made = over(made, below)
+    return build.add(made, constant(bias)) if bias is not None and apart else made
 
 
-def _double_parts(weight: Array) -> list[NDArray[np.float64]]:
-    """Matrices of doubles whose sum is the weight: one for doubles, a few for products of doubles."""
+def over(x: Expr, below: int) -> Expr:
+    """x / below; x itself over one."""
+    return x if below == 1 else build.mul(x, build.const(Fraction(1, below)))
+
+
+def double_parts(weight: Array) -> tuple[list[NDArray[np.float64]], int]:
+    """Matrices of doubles whose sum over a natural number is the weight: one for doubles, a few for what is computed.
+
+    The number is the odd part of the common denominator, 1 for sums of products of doubles.
+    """
     if weight.dtype != object:
-        return [weight.astype(np.float64, copy=False)]
+        return [weight.astype(np.float64, copy=False)], 1
+    below = _odd_denominator(weight)
+    weight = weight * Fraction(below)
     parts: list[NDArray[np.float64]] = []
     while weight.any():
         if len(parts) == MAX_PARTS:
-            raise FormatError("weights computed from constants do not fit into doubles; fold them before exporting")
+            raise FormatError(UNFIT)
         parts.append(weight.astype(np.float64))
         weight = weight - _fractions(parts[-1])
-    return parts or [np.zeros(weight.shape)]
+    return parts or [np.zeros(weight.shape)], below
+
+
+def _odd_denominator(weight: Array) -> int:
+    below = 1
+    for value in rationals(weight):
+        below = lcm(below, value.denominator // (value.denominator & -value.denominator))
+        if below.bit_length() > MAX_BITS:
+            raise FormatError(UNFIT)
+    return below
 
 
 def _fractions(array: Array) -> Array:

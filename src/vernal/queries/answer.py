@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 Assignment = tuple[Fraction, ...]
 
@@ -26,3 +27,4 @@ class Answer:
     values: Assignment | None = None
     reason: str | None = None
     notes: tuple[str, ...] = ()
+    trees: tuple[list[Any], ...] | None = None  # of each alternative of unsat, where a certificate was asked for

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.answers import answer
-from vernal.engines.split.question_batch import Decided, decide_together
+from vernal.engines.split.question_batch import Decided, decide_together, decide_with_trees
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.formats.vnnlib.query import Query
@@ -22,6 +22,7 @@ from vernal.queries.model import NetworkModel
 from vernal.queries.question import Conjunction, QueryQuestions, cases
 from vernal.queries.witness_points import PointSearch, asked_of_engine
 from vernal.run.budget import Budget
+from vernal.sets.core.cut_trees import Item
 
 SHARE_TOGETHER = 0.5  # of the time, for all alternatives of a query at once
 SCRAPS = 0.05  # of the time: an engine's last share may end by itself
@@ -33,7 +34,7 @@ def verify(query: Query, model: NetworkModel, budget: Budget, engine: str = "aut
     try:
         alternatives = cases(query, budget.check)
         if not alternatives:
-            return Answer(QueryStatus.UNSAT, notes=("vacuous: no input is within the stated bounds",))
+            return Answer(QueryStatus.UNSAT, notes=("vacuous: no input is within the stated bounds",), trees=())
         return Alternatives(query, alternatives, model, budget, engine).answer()
     except Stopped as stop:
         return stopped(budget, stop)
@@ -54,6 +55,7 @@ class Alternatives:
         self.query, self.cases, self.model, self.budget, self.engine = query, cases, model, budget, engine
         self.questions = QueryQuestions(query, model.network)
         self.undecided: dict[int, Answer] = {}  # by number of the case
+        self.trees: dict[int, list[Item]] = {}  # likewise, for a certificate
 
     def answer(self) -> Answer:
         """Sat by the first input that passes both checks, unsat if every alternative is, else what is open."""
@@ -76,6 +78,9 @@ class Alternatives:
 
     def _together(self, asked: Sequence[Question]) -> dict[int, Decided]:
         """What common batches decide; nothing of a single question, nor where an engine is asked for by name."""
+        if self.budget.keeps_sets and self.engine == "auto":
+            decided, self.trees = decide_with_trees(asked, self.budget.part(SHARE_TOGETHER))
+            return decided
         if len(asked) == 1 or self.engine != "auto":
             return {}
         return decide_together(asked, self.budget.part(SHARE_TOGETHER), first=True)
@@ -103,7 +108,7 @@ class Alternatives:
         """The answer where no input was found."""
         undecided = list(self.undecided.values())
         if not undecided and not not_asked:
-            return Answer(QueryStatus.UNSAT)
+            return Answer(QueryStatus.UNSAT, trees=tuple(self.trees.get(n, [None]) for n in range(len(self.cases))))
         if self.budget.timeout is not None and self.budget.left <= SCRAPS * self.budget.timeout:
             notes = undecided[-1].notes if len(self.cases) == 1 and undecided else ()
             return Answer(QueryStatus.TIMED_OUT, reason=f"timeout after {self.budget.timeout:g} s", notes=notes)

@@ -25,7 +25,28 @@ def silent(message: str, fraction: float | None) -> None:
 
 TIMEOUT = "timeout after"  # how the reason begins where the time is up, of everything or of a part
 NO_SECONDS = 0.005  # a share of less is not said in seconds
+SECONDS_PER_PROCESSOR_LOOK = 0.01  # seconds between two looks at the time of the processor
 SECONDS_PER_LOOK = 0.02  # seconds between two looks at the memory in use, which cost as much as a hundred at the clock
+
+
+class WorkClock:
+    """Seconds in which the processor worked for this process, since it was made; never more than passed by a clock.
+
+    What waits, and looks at a clock that stands still meanwhile, is not charged with the work of others. The processor
+    is asked at a pace: that may cost as much as a small batch of work.
+    """
+
+    def __init__(self, clock: Callable[[], float], processor: Callable[[], float] = time.process_time) -> None:
+        self._clock, self._processor = clock, processor
+        self._seen, self._worked = (clock(), processor()), 0.0
+
+    def __call__(self) -> float:
+        now = self._clock()
+        if now - self._seen[0] >= SECONDS_PER_PROCESSOR_LOOK:
+            looked = now, self._processor()
+            self._worked += max(min(looked[0] - self._seen[0], looked[1] - self._seen[1]), 0.0)
+            self._seen = looked
+        return self._worked
 
 
 @dataclass
@@ -78,6 +99,10 @@ class Budget:
             return self
         whole = self.timeout if self.whole is None else self.whole
         return replace(self, timeout=min(elapsed + seconds, limit), share=seconds, whole=whole)
+
+    def of_work(self, seconds: float) -> Budget:
+        """A part that ends after so many seconds of work: on a busy machine that is later."""
+        return replace(self, timeout=seconds, started=0.0, clock=WorkClock(self.clock), share=seconds)
 
     def extended(self, seconds: float) -> Budget:
         """The same with so many more seconds to finish in, from now if it is over.

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import vernal as vn
-from vernal.cli.main import app
+from vernal.cli.main import application
 from vernal.errors import InputError
 from vernal.evidence.trajectory import trajectory_truth
 
@@ -88,7 +88,9 @@ def test_files(task: vn.Task, tmp_path: Path) -> None:
 
 def test_the_command(task: vn.Task, tmp_path: Path) -> None:
     file = str(tmp_path / "pushed.toml")
-    found = CliRunner().invoke(app, ["simulate", file, "--runs", "50", "--time", "4", "--csv", str(tmp_path / "r.csv")])
+    found = CliRunner().invoke(
+        application(), ["simulate", file, "--runs", "50", "--time", "4", "--csv", str(tmp_path / "r.csv")]
+    )
     assert found.exit_code == 0, found.output
     assert found.output.splitlines()[0].split() == ["time", "x", "min", "x", "mean", "x", "max"]
     assert "near" in found.output

@@ -188,7 +188,7 @@ def test_a_proposal_is_certified_beyond_the_time_of_its_method(tmp_path: Path, m
 
     def late() -> Iterator[Proposal]:
         for proposal in proposals:
-            search.slice = Budget(timeout=0)
+            search.limits_of_method = (Budget(timeout=0),)
             yield proposal
 
     monkeypatch.setattr(search, "_proposals", late)

@@ -60,7 +60,7 @@ class Answering:
 def starved(monkeypatch: pytest.MonkeyPatch, known: Known) -> None:
     """Searches may not cut boxes, and programs know this of every test."""
     monkeypatch.setattr(composition, "programs", lambda: Answering(known))
-    search = partial(WitnessSearch, first_points=0, points=0, few_points=1, most_boxes=0)
+    search = partial(WitnessSearch, points=0, few_points=1, most_boxes=0)
     monkeypatch.setattr(predicates_engine, "WitnessSearch", search)
 
 

@@ -70,4 +70,4 @@ def test_a_policy_for_four_blocks_is_never_stuck(tmp_path: Path) -> None:
     task = vn.load_jani(tmp_path / "model.jani", policy=policy, property=safe)
     result = vn.check(task, property="not_stuck", engine="predicates", timeout=100)["not_stuck"]
     assert result.verdict is vn.HOLDS
-    assert int(result.statistics["reachable"]) < 50, "abstract states that differ in costs are the same"
+    assert int(result.statistics["reachable"]) < 100, "abstract states that differ in costs are the same"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import vernal as vn
 from tests.formats.jani import lift
-from vernal.cli.main import app
+from vernal.cli.main import application
 from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.printing import text
 from vernal.logic.task import Task
@@ -141,16 +141,16 @@ def test_traces_replay_with_nothing_else(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     run = CliRunner()
     given = ["lift.jani", "--property", "pa.jani#never_at_three", "--constant", "top=3", "--filter", "applicable"]
-    checked = run.invoke(app, ["check", *given, "--trace", "bad.json"])
+    checked = run.invoke(application(), ["check", *given, "--trace", "bad.json"])
     assert checked.exit_code == 10, checked.output
     head = json.loads((tmp_path / "bad.json").read_text())["task"]
     assert head["options"] == {"property": "pa.jani#never_at_three", "filter": "applicable"}
     assert head["parameters"]["top"] == 3
     monkeypatch.chdir(tmp_path.parent)
-    accepted = run.invoke(app, ["replay", str(tmp_path / "bad.json")])
+    accepted = run.invoke(application(), ["replay", str(tmp_path / "bad.json")])
     assert accepted.exit_code == 0, accepted.output
     (tmp_path / "up.nnet").write_text(lift.UP)
-    assert run.invoke(app, ["replay", str(tmp_path / "bad.json")]).exit_code == 1
+    assert run.invoke(application(), ["replay", str(tmp_path / "bad.json")]).exit_code == 1
 
 
 def test_every_command_takes_a_planning_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,12 +158,14 @@ def test_every_command_takes_a_planning_model(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     run = CliRunner()
     given = ["lift.jani", "--property", "pa.jani", "--constant", "top=3"]
-    simulated = run.invoke(app, ["simulate", *given, "--runs", "5", "--steps", "3"])
+    simulated = run.invoke(application(), ["simulate", *given, "--runs", "5", "--steps", "3"])
     assert simulated.exit_code == 0, simulated.output
     assert "the-floor max" in simulated.output
-    explained = run.invoke(app, ["explain", *given])
+    explained = run.invoke(application(), ["explain", *given])
     assert "G !('the-floor' == 3)" in explained.output
-    swept = run.invoke(app, ["sweep", "lift.jani", "--property", "pa.jani#0", "--over", "top=2..4", "--quiet"])
+    swept = run.invoke(
+        application(), ["sweep", "lift.jani", "--property", "pa.jani#0", "--over", "top=2..4", "--quiet"]
+    )
     assert swept.exit_code == 0, swept.output
-    refused = run.invoke(app, ["check", "lift.jani", "--property", "pa.jani#0", "--property", "pa.jani#1"])
+    refused = run.invoke(application(), ["check", "lift.jani", "--property", "pa.jani#0", "--property", "pa.jani#1"])
     assert "one PA property at a time" in str(refused.exception)

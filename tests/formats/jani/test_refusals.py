@@ -65,6 +65,23 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
         "$.automata[0].edges[0].guard.exp.index",
         "this is one value and has no elements",
     ),
+    "a remainder of what may be negative": (
+        lambda m, q, i: guard(
+            m,
+            {
+                "op": "=",
+                "left": {"op": "%", "left": {"op": "-", "left": "the-floor", "right": 9}, "right": 2},
+                "right": 1,
+            },
+        ),
+        "$.automata[0].edges[0].guard.exp.left",
+        "the left side of % may be negative",
+    ),
+    "a remainder by a variable": (
+        lambda m, q, i: guard(m, {"op": "=", "left": {"op": "%", "left": 3, "right": "the-floor"}, "right": 1}),
+        "$.automata[0].edges[0].guard.exp.left",
+        "% is by a constant integer above 0",
+    ),
     "product of variables": (
         lambda m, q, i: guard(
             m, {"op": "=", "left": {"op": "*", "left": "the-floor", "right": "the-floor"}, "right": 1}

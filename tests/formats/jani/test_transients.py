@@ -56,6 +56,39 @@ def test_states_have_the_values_of_locations(
         assert (result.verdict, result.step) == (verdict, step), engine
 
 
+@pytest.mark.parametrize("own", ["load", "other"])
+def test_automata_have_their_own(tmp_path: Path, own: str) -> None:
+    """Two of the same name are two; that of the second automaton is called after it."""
+
+    def change(model: Any) -> None:
+        cabin = model["automata"][0]
+        cabin["variables"] = [*cabin.get("variables", []), {**REWARD, "name": "load", "initial-value": 3}]
+        cabin["locations"][1]["transient-values"].append({"ref": "load", "value": 4})
+        cabin["edges"][0]["destinations"][0]["assignments"].append({"ref": "load", "value": 9})
+        model["automata"].append(
+            {
+                "name": "other",
+                "variables": [{**REWARD, "name": "load", "initial-value": 1}],
+                "locations": [{"name": "here"}],
+                "initial-locations": ["here"],
+                "edges": [],
+            }
+        )
+        model["system"]["elements"].append({"automaton": "other"})
+        for vector in model["system"]["syncs"]:
+            vector["synchronise"].append(None)
+
+    kept, broken = {
+        "load": ("load < 3 | load > 4", "load == 4 & cabin == moving"),
+        "other": ("'other.load' != 1", "'other.load' == 1 & load == 4"),
+    }[own]
+    for unsafe, verdict in ((kept, vn.HOLDS), (broken, vn.VIOLATED)):
+        task = made(tmp_path, unsafe, change)
+        assert "load" not in [variable.name for variable in task.system.state]
+        for engine in ("explicit", "predicates"):
+            assert vn.check(task, task.properties["safe"], engine=engine).verdict is verdict
+
+
 def test_a_start_may_ask_for_one(tmp_path: Path) -> None:
     made(tmp_path, "false")
     task = load_jani(tmp_path / "lift.jani", constants={"top": 3}, start="cost == 3", unsafe="'the-floor' != 2")
@@ -83,7 +116,7 @@ def twice(model: Any) -> None:
             lambda m: m["automata"][0]["locations"][0].update({"transient-values": [{"ref": "doors", "value": True}]}),
             "no transient",
         ),
-        (lambda m: m["automata"][0].update(variables=[{**REWARD, "name": "own"}]), "only those of the model"),
+        (lambda m: m["automata"][0].update(variables=[REWARD]), "declared twice"),
         (lambda m: m["automata"][0].update(variables=[{"name": "cost", "type": "bool"}]), "declared twice"),
         (lambda m: m["variables"].append({**REWARD, "name": "doors"}), "declared twice"),
         (twice, "both give 'cost' values"),

@@ -164,7 +164,8 @@ def test_comparisons_and_choices(op: str, tmp_path: Path) -> None:
 
 
 def test_every_operator_has_a_case() -> None:
-    compared = {"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or", "Where"}
+    compared = {"DequantizeLinear", "QuantizeLinear"}  # test_quantised.py
+    compared |= {"And", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "Or", "Where"}
     assert {case.op for case in CASES} | compared >= BREADTH
     assert set(OPERATORS) >= BREADTH
 
@@ -213,6 +214,41 @@ def test_a_matrix_product_of_constants_is_folded_exactly(tmp_path: Path) -> None
     inner = [sum(v * Fraction(float(w)) for v, w in zip(x, column, strict=True)) for column in first.T]
     wanted = [sum(v * Fraction(float(w)) for v, w in zip(inner, column, strict=True)) for column in second.T]
     assert exact.evaluate([network.output], {network.inputs: x}) == [tuple(wanted)]
+
+
+@pytest.mark.parametrize(("rows", "entries"), [(1, 2**22), (5, 2**22), (5, 0)])
+def test_constants_that_are_no_sums_of_doubles(
+    rows: int, entries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A third of a matrix, times another: nothing is rounded, for one row, for many in one matrix, and in blocks."""
+    monkeypatch.setattr(products, "MAX_DENSE_ENTRIES", entries)
+    nodes = [
+        node("Div", ["A", "three"], "third"),
+        node("MatMul", ["third", "B"], "W"),
+        node("MatMul", ["x", "W"], "z"),
+        node("MatMul", ["z", "third"], "v"),
+        node("Add", ["v", "c"], "y"),
+    ]
+    first, second = f32(3, 4), f32(4, 3)
+    tensors = {"A": first, "B": second, "three": scalar(3), "c": f32(4)}
+    path = save(
+        model(nodes, tensors, shape=("N", rows, 3) if rows > 1 else ("N", 3), rank=3 if rows > 1 else 2), tmp_path
+    )
+    network = agree(path, points(3 * rows, count=4))
+    x = [[Fraction(1 + row, 7), Fraction(-row, 3), Fraction(row)] for row in range(rows)]
+    third, other = [[[Fraction(float(w)) for w in row] for row in part] for part in (first, second)]
+    third = [[w / 3 for w in row] for row in third]
+
+    def product(a: list[list[Fraction]], b: list[list[Fraction]]) -> list[list[Fraction]]:
+        return [
+            [sum((v * w for v, w in zip(row, column, strict=True)), Fraction()) for column in zip(*b, strict=True)]
+            for row in a
+        ]
+
+    made = product(product(x, product(third, other)), third)
+    wanted = [v + Fraction(float(c)) for row in made for v, c in zip(row, tensors["c"], strict=True)]
+    flat = tuple(v for row in x for v in row)
+    assert exact.evaluate([network.output], {network.inputs: flat}) == [tuple(wanted)]
 
 
 def test_whatever_is_computed_from_constants_is_constant(tmp_path: Path) -> None:

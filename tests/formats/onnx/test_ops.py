@@ -163,7 +163,23 @@ def test_every_operator_has_a_case() -> None:
 
 BREADTH = {
     *("And", "Ceil", "Celu", "Cos", "DepthToSpace", "Equal", "Exp", "Floor", "Greater", "GreaterOrEqual", "Less"),
-    *("LessOrEqual", "Log", "Mean", "Not", "Or", "Pad", "Pow", "Reciprocal", "Resize", "Round", "Selu", "Sign", "Sin"),
+    *(
+        "DequantizeLinear",
+        "QuantizeLinear",
+        "LessOrEqual",
+        "Log",
+        "Mean",
+        "Not",
+        "Or",
+        "Pad",
+        "Pow",
+        "Reciprocal",
+        "Resize",
+        "Round",
+        "Selu",
+        "Sign",
+        "Sin",
+    ),
     *("Softsign", "SpaceToDepth", "Sqrt", "Sum", "Tan", "ThresholdedRelu", "Tile", "Upsample", "Where"),
 }
 

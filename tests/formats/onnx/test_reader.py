@@ -161,10 +161,6 @@ def test_published_networks_agree_with_onnxruntime(data: Path) -> None:
     files = sorted(data.rglob("*.onnx"))
     assert len(files) > 20
     for file in files:
-        if "quadrotor2d" in file.name:
-            with pytest.raises(UnsupportedOperator, match="multiplies constants that doubles do not hold"):
-                read_network(file)
-            continue
         network = read_network(file)
         if file.name == "controller_5_20.onnx":
             continue  # Gemm of rank 4, which onnxruntime refuses; see below

@@ -22,6 +22,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forms with errors are made for every node with an open component."""
     monkeypatch.setattr(zonotope_reach, "MIN_COMPONENTS", 1)
     monkeypatch.setattr(zonotope_reach, "ROWS_FOR_A_COLUMN", 0)
+    monkeypatch.setattr(zonotope_reach, "MIN_WORK", 0)
 
 
 def network(rng: np.random.Generator, scale: float = 1.0) -> tuple[list[Expr], Expr]:
@@ -112,6 +113,16 @@ def test_a_column_for_each_error_is_no_wider() -> None:
                 x = zonotope_reach.reach(linear, root)
                 found.append((x.upper - x.lower).sum())
         assert found[1] <= found[0] * (1 + 1e-9)
+
+
+def test_rows_that_are_cheap_are_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where many components are open: what a form leaves to no row has a wider range."""
+    inputs, root = network(np.random.default_rng(7))
+    linear = Linear({var: Range(np.array([-1.0]), np.array([1.0])) for var in inputs})
+    linear.need(root)
+    assert zonotope_reach.is_worth_a_form(linear, root, root.size)
+    monkeypatch.setattr(zonotope_reach, "MIN_WORK", 1 << 22)
+    assert not zonotope_reach.is_worth_a_form(linear, root, root.size)
 
 
 def test_the_widest_are_asked_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:

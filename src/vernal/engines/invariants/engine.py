@@ -54,7 +54,7 @@ MAX_SIMPLIFIED = 200  # boxes of a union of which one is left out after the othe
 MAX_PREFIX = 200  # steps before a claim begins
 FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
 METHOD_SHARE = 0.5  # of the time left, for one method
-METHOD_SECONDS = (5.0, 30.0)  # at most, for each method first, and once more for those that were cut short
+METHOD_SECONDS = (5.0, 30.0)  # of work at most, for each method first, and once more for those that were cut short
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 REGIONS = (1.5, 3.0)  # widths of what runs reach, over which a step that is not affine is taken for a line
@@ -122,7 +122,8 @@ class InvariantSearch:
     """All methods on one question."""
 
     def __init__(self, system: System, safety: SafetyClaim, budget: Budget) -> None:
-        self.budget, self.slice, self.stops_before = budget, budget, len(budget.stops)
+        self.budget, self.stops_before = budget, len(budget.stops)
+        self.limits_of_method: tuple[Budget, ...] = ()
         self.dynamics = dynamics = WatchedLoop(system, safety, self._check)
         self.images = Images(dynamics)
         self.certifier = Certifier(dynamics, self.images)
@@ -200,18 +201,22 @@ class InvariantSearch:
     def _check(self) -> None:
         """The tick of all work: the limits of the whole, then those of the method that has its turn."""
         self.budget.check()
-        self.slice.check()
+        for limit in self.limits_of_method:
+            limit.check()
 
     def _in_time(self, proposals: Iterator[Proposal], seconds: float) -> Generator[Proposal, None, bool]:
-        """The proposals of a method, as far as its share of the time goes; whether it came to its end."""
-        self.slice = self.budget.part(METHOD_SHARE, seconds)
+        """The proposals of a method, as far as its share of the time goes; whether it came to its end.
+
+        Its seconds are those of work: where others keep the machine busy, it is not cut short to begin anew later.
+        """
+        self.limits_of_method = self.budget.part(METHOD_SHARE), self.budget.of_work(seconds)
         try:
             yield from proposals
         except Stopped:
             self.budget.check()
             return False
         finally:
-            self.slice = self.budget
+            self.limits_of_method = ()
         return True
 
     def _widened(self, template: Template, halvings: int) -> Iterator[Proposal]:
@@ -366,11 +371,11 @@ class InvariantSearch:
 
     def _in_all_time(self, proposal: Proposal) -> Proof | None:
         """The proof, if there is one, whatever is left of the time of the method that proposed it."""
-        of_method, self.slice = self.slice, self.budget
+        of_method, self.limits_of_method = self.limits_of_method, ()
         try:
             return self._certified(proposal)
         finally:
-            self.slice = of_method
+            self.limits_of_method = of_method
 
     # Proofs -----------------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class ConfiguredTests:
         self.test = options.test
         self.assurance = Assurance.SOLVER if options.trusts_a_solver else Assurance.RIGOROUS
         self.counts: Counter[str] = Counter()
-        self.own = WitnessSearch(model.judge, policy, budget, first_points=0, points=0)
+        self.own = WitnessSearch(model.judge, policy, budget, points=0)
         self.solver = _solver(options) if options.test in WITH_SOLVER else None
         self.relaxed, self.by_bounds = self._relaxed(options), options.relaxation == BOUNDS
         self._known: dict[Hashable, PointAnswer] = {}

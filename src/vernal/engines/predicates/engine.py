@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from vernal.engines.base import Engine
 from vernal.engines.options import PredicateOptions, TransitionTest
-from vernal.engines.predicates.abstraction import Abstraction, PointTests
+from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import MAX_STATES, Followed, UnsafeSearch
+from vernal.engines.predicates.expansion import PointTests
 from vernal.engines.predicates.integer_model import OperatorModel, unbounded_variable
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
@@ -130,10 +131,12 @@ class Rounds:
         try:
             while True:
                 abstraction = Abstraction(self.model, self.predicates, self.search, self.options, self.budget)
-                if not self._divided(abstraction):
-                    decided = self._decided(abstraction)
-                    if decided is not None:
-                        return self._handed_out(decided, abstraction)
+                try:
+                    decided = None if self._divided(abstraction) else self._decided(abstraction)
+                finally:
+                    abstraction.dismiss()
+                if decided is not None:
+                    return self._handed_out(decided, abstraction)
                 self.rounds += 1
         except Stopped as stop:
             return Open(engine=Predicates.name, reason=stop.reason, statistics=self.statistics)

@@ -85,7 +85,8 @@ def moved(points: Floats, boxes: IntegerBoxes, asked: Relations, rng: np.random.
     for number in range(asked.count):
         factors, least, most = asked.factors[:, number], asked.least[:, number], asked.most[:, number]
         value = (factors * points).sum(axis=1)
-        for column in rng.permutation(np.flatnonzero(factors.any(axis=0))).tolist():
+        some: Mask = np.asarray(factors.any(axis=0))
+        for column in (column for column in rng.permutation(len(some)).tolist() if some[column]):
             missing = np.where(value > most, most - value, np.where(value < least, least - value, 0.0))
             own = factors[:, column]
             steps = np.trunc(np.divide(missing, own, out=np.zeros(len(own)), where=own != 0))

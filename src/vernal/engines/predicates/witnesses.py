@@ -16,24 +16,23 @@ from enum import IntEnum
 import numpy as np
 
 from vernal.engines.predicates.atoms import NEVER, Comparison, Condition, conjuncts
+from vernal.engines.predicates.box_draws import BoxDraws, box_keys
 from vernal.engines.predicates.boxes import (
     BoxJudge,
     IntegerArray,
     IntegerBoxes,
     all_points,
     number_of_points,
-    random_points,
 )
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
-from vernal.engines.predicates.relations import moved
 from vernal.engines.predicates.witness_batches import SharedWork, grouped, numbered
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.run.budget import Budget
 
 BOXES_PER_BATCH = 4096  # boxes
-FIRST_POINTS, POINTS_PER_PART = 16, 2  # drawn from a box when it is new, and from each of its parts
+POINTS_PER_BOX = 16  # drawn from a box, and from each of its parts
 FEW_POINTS = 48  # of a box, which are all looked at
 MAX_BOXES = 20_000  # of one question
 TIGHTENING_ROUNDS = 3  # of tightening a box by its comparisons
@@ -70,23 +69,22 @@ class WitnessSearch:
         policy: PolicyBounds,
         budget: Budget,
         *,
-        first_points: int = FIRST_POINTS,
-        points: int = POINTS_PER_PART,
+        points: int = POINTS_PER_BOX,
         few_points: int = FEW_POINTS,
         most_boxes: int = MAX_BOXES,
         recorder: RecordTest | None = None,
         programs: ProgramTests | None = None,
     ) -> None:
-        """So many points are drawn from a box when it is new, and from each of its parts.
+        """So many points are drawn from a box, and from each of its parts.
 
         A box of at most `few_points` (at least one) is decided by all of them; a question that needs more than
         `most_boxes` is left to `programs`, or open. `recorder` is told every test that is answered by a search.
         """
         self.judge, self.policy, self.budget = judge, policy, budget
-        self.first_points, self.drawn_points, self.recorder, self.programs = first_points, points, recorder, programs
+        self.drawn_points, self.recorder, self.programs = points, recorder, programs
         self.few_points, self.most_boxes = few_points, most_boxes
         self.assurance = Assurance.RIGOROUS  # the least that an answer rests on
-        self.rng = np.random.default_rng(budget.seed)
+        self._draws = BoxDraws(budget.seed, len(policy.columns))
         self.counts: Counter[str] = Counter()
         self._known: dict[Hashable, tuple[int, Floats | None]] = {}
         self._columns: dict[PointQuestion, Mask] = {}
@@ -163,15 +161,13 @@ class WitnessSearch:
         work = SharedWork(
             self.judge.table, boxes, questions, np.stack([self.columns(question) for question in questions])
         )
-        first = True
         while work.stack:
             self.budget.check()
             part, owner = work.stack.pop()
             if len(part) > BOXES_PER_BATCH:
                 work.stack.append((part.take(slice(BOXES_PER_BATCH, None)), owner[BOXES_PER_BATCH:]))
                 part, owner = part.take(slice(0, BOXES_PER_BATCH)), owner[:BOXES_PER_BATCH]
-            self._step(part, owner, work, self.first_points if first else self.drawn_points, relaxed)
-            first = first and bool(work.stack)
+            self._step(part, owner, work, relaxed)
         if self.programs is not None and not relaxed:
             for row in np.flatnonzero(work.answers == Existence.OPEN).tolist():
                 self._ask_program(self.programs, boxes.take(slice(row, row + 1)), questions[row], row, work)
@@ -189,7 +185,7 @@ class WitnessSearch:
         elif found.point is not None and ((box.lower[0] <= found.point) & (found.point <= box.upper[0])).all():
             self._try(found.point[None], np.array([row]), work)
 
-    def _step(self, boxes: IntegerBoxes, owner: IntegerArray, work: SharedWork, each: int, relaxed: bool) -> None:
+    def _step(self, boxes: IntegerBoxes, owner: IntegerArray, work: SharedWork, relaxed: bool) -> None:
         """One batch of boxes: what stays open is cut and put back."""
         boxes, owner, certain = self._within(boxes, owner, work)
         np.add.at(work.boxes_used, owner, 1)
@@ -198,7 +194,7 @@ class WitnessSearch:
             return
         self._try(self._moved(np.floor((boxes.lower + boxes.upper) / 2), boxes, owner, work), owner, work)
         boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
-        self._try_drawn(boxes, owner, each, work)
+        self._try_drawn(boxes, owner, work)
         boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
         boxes, owner, certain = self._enumerate(boxes, owner, certain, work)
         if not len(boxes):
@@ -241,9 +237,9 @@ class WitnessSearch:
 
     # Points -----------------------------------------------------------------------------------------------------------
 
-    def _try_drawn(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: SharedWork) -> None:
+    def _try_drawn(self, boxes: IntegerBoxes, owner: IntegerArray, work: SharedWork) -> None:
         """Some points drawn from each box."""
-        points, whose = random_points(boxes, each, self.rng)
+        points, whose = self._draws.points(boxes, self.drawn_points, box_keys(boxes, work.columns[owner]))
         if len(points):
             self._try(self._moved(points, boxes.take(whose), owner[whose], work), owner[whose], work)
 
@@ -251,7 +247,8 @@ class WitnessSearch:
         """Points of boxes, moved to where relations are satisfied."""
         rows = np.flatnonzero(work.related[owner])
         if len(rows):
-            points[rows] = moved(points[rows], boxes.take(rows), work.relations(owner[rows]), self.rng)
+            asked, columns = work.relations(owner[rows]), work.columns[owner[rows]]
+            points[rows] = self._draws.moved(points[rows], boxes.take(rows), asked, columns)
         return points
 
     def _try(self, points: Floats, owner: IntegerArray, work: SharedWork) -> None:
@@ -320,7 +317,8 @@ class WitnessSearch:
         self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: SharedWork
     ) -> Floats:
         """What cutting each column may gain: the slope times the width, and where conditions are open their columns."""
-        width = boxes.widths
+        relevant = work.columns[owner]
+        width = np.where(relevant, boxes.widths, 0.0)
         asked = np.abs(steep) * width
         asked = asked / np.maximum(asked.max(axis=1, keepdims=True), 1e-300)
         depends = np.zeros(width.shape, bool)
@@ -328,6 +326,5 @@ class WitnessSearch:
             depends[rows] = self.judge.columns(conditions)
         undecided = np.where(depends & ~certain[:, None], width, 0.0)
         undecided = undecided / np.maximum(undecided.max(axis=1, keepdims=True), 1.0)
-        relevant = work.columns[owner]
         share = width / np.maximum(width.max(axis=1, keepdims=True), 1.0)
         return np.where(relevant & (width > 0), asked + undecided + 1e-3 * share + 1e-9, 0.0)

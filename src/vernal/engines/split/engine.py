@@ -7,7 +7,7 @@ to exact arithmetic (`zero_margins`), where everything is piecewise linear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
 
@@ -89,8 +89,8 @@ class BranchAndBound:
 
     name = "split"
 
-    def __init__(self, breeding: Engine | None) -> None:
-        """`breeding` looks for a state that refutes the claim, in the pauses of the search, if there is one."""
+    def __init__(self, breeding: Callable[[], Engine] | None) -> None:
+        """`breeding` makes what looks for a state that refutes the claim, in the pauses of the search, if anything."""
         self.breeding = breeding
 
     def takes(self, question: Question) -> str | None:
@@ -137,7 +137,7 @@ class BranchAndBound:
             if budget.workers > 1 and budget.journal is None and budget.device == "cpu" and self.breeding is not None:
                 return self._spread(question, search, budget)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
-            known = None if self.breeding is None else within(self.breeding, question, part)
+            known = None if self.breeding is None else within(self.breeding(), question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
         race.run()

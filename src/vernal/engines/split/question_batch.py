@@ -20,6 +20,7 @@ from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses
+from vernal.sets.core.cut_trees import CutTrees, Item
 from vernal.sets.core.inquiry import refuted_by, search_for
 from vernal.sets.core.race import Race
 
@@ -57,6 +58,33 @@ def decide_together(
             if first and race.traces:
                 break
     return found
+
+
+def decide_with_trees(
+    questions: Sequence[Question], budget: Budget
+) -> tuple[dict[int, Decided], dict[int, list[Item]]]:
+    """The same of each by itself, and the tree of its cuts; what is left to exact arithmetic are open leaves of it."""
+    found, trees = dict[int, Decided](), dict[int, list[Item]]()
+    with suppress(Stopped), infinite_bounds(), limited(budget.memory):
+        for family in families(questions, budget):
+            for place, question, clauses in family:
+                race = search_for([question], [clauses], budget)
+                race.run()
+                search = race.search_of()
+                if race.traces:
+                    return {place: _decided(search, 0)}, {}
+                trees[place] = tree_of(search)
+                if not search.tally.left:
+                    found[place] = _decided(search, 0)
+    return found, trees
+
+
+def tree_of(search: BoxSearch) -> list[Item]:
+    """The cuts of a search from a single box that has closed all of it."""
+    closed = search.tally.kept
+    if not closed or len(search.frame.whole) != 1:
+        return [None]
+    return CutTrees(search.clauses, search.frame, closed, search.budget.check).tree(0)
 
 
 def _race_of(family: Numbered, budget: Budget, most: float) -> tuple[Race, Sequence[int]]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.arrays import ElementUpdate, Surely, ValueOrArray, brackets, clashes, element_updates, united
-from vernal.formats.jani.declarations import DeclaredVariable, all_values, as_names, read_variables
+from vernal.formats.jani.declarations import DeclaredVariable, all_values, as_names, read_transients, read_variables
 from vernal.formats.jani.entries import JsonEntry
 from vernal.formats.jani.expressions import (
     Names,
@@ -69,6 +69,7 @@ class Process:
     edges: tuple[ProcessEdge, ...]
     restriction: Expr  # on its initial states
     transients: Mapping[str, tuple[TransientValue, ...]] = field(default_factory=dict)  # by the transient variable
+    own_transients: Mapping[str, Const] = field(default_factory=dict)  # what its own have by themselves, by name
 
     @property
     def declared(self) -> tuple[DeclaredVariable, ...]:
@@ -127,24 +128,42 @@ def read_process(entry: JsonEntry, around: Surroundings) -> Process:
     locations = _locations(entry)
     taken.update(declared.variable.name for declared in own.values())
     place = _place(entry, name, locations, taken)
+    called = _own_transients(entry, name, around, own, taken)
     variables = {**around.variables, **own}
     targets = as_names(variables)
     names = {**around.constants, **targets}
     seen = (*variables.values(), *([place] if place else []))
     surely = replace(around.surely, starts=all_values(seen))
-    hidden = frozenset(around.transients) - own.keys()
+    hidden = frozenset({**around.transients, **called}) - own.keys()
     reader = EdgeReader(locations, place, targets, names, around.actions, hidden, surely)
     edges = tuple(reader.read(edge) for edge in entry.items("edges"))
-    transients = _transient_values(entry, names, around.transients, surely, partial(at_location, place))
+    known = {**{key: (key, value) for key, value in around.transients.items()}, **called}
+    transients = _transient_values(entry, names, known, surely, partial(at_location, place))
     restriction = entry.get("restrict-initial")
     kept = TRUE if restriction is None else read_condition(restriction, names, surely)
-    return Process(name, place, locations, own, edges, kept, transients)
+    return Process(name, place, locations, own, edges, kept, transients, dict(called.values()))
+
+
+NamedTransients = Mapping[str, tuple[str, Const]]  # by the name in the file: the one in the system, and the value
+
+
+def _own_transients(
+    entry: JsonEntry, name: str, around: Surroundings, own: Mapping[str, DeclaredVariable], taken: set[str]
+) -> NamedTransients:
+    """Those that an automaton has itself; one whose name is taken elsewhere is called `automaton.name`."""
+    names = {**around.constants, **around.transients, **as_names({**around.variables, **own})}
+    found: dict[str, tuple[str, Const]] = {}
+    for key, value in read_transients(entry, names).items():
+        renamed = free_name(f"{name}.{key}" if key in taken else key, taken)
+        taken.add(renamed)
+        found[key] = renamed, value
+    return found
 
 
 def _transient_values(
-    entry: JsonEntry, names: Names, known: Mapping[str, Const], surely: Surely, at: Callable[[int], Expr]
+    entry: JsonEntry, names: Names, known: NamedTransients, surely: Surely, at: Callable[[int], Expr]
 ) -> dict[str, tuple[TransientValue, ...]]:
-    """What transient variables are at the locations of an automaton, by name."""
+    """What transient variables are at the locations of an automaton, by their names in the system."""
     found: dict[str, tuple[TransientValue, ...]] = {}
     for index, location in enumerate(entry.items("locations")):
         given: set[str] = set()
@@ -155,8 +174,9 @@ def _transient_values(
             if name in given:
                 item.refuse(f"{name!r} is given two values at once")
             given.add(name)
-            value = read_expression(item["value"], names, known[name].sort, surely.under(at(index)))
-            found[name] = (*found.get(name, ()), TransientValue(at(index), value))
+            called, default = known[name]
+            value = read_expression(item["value"], names, default.sort, surely.under(at(index)))
+            found[called] = (*found.get(called, ()), TransientValue(at(index), value))
     return found
 
 

@@ -111,7 +111,7 @@ def read_model(model: JsonEntry, given: ConstantValues, tick: Tick = idle) -> Pl
     if model["type"].value not in KINDS:
         model["type"].refuse(f"models of type {shown(model['type'].value)} are not supported; supported: lts, mdp")
     constants = read_constants(model, given)
-    variables = read_variables(model, constants, transient=True)
+    variables = read_variables(model, constants)
     transients = read_transients(model, {**constants, **as_names(variables)})
     actions = tuple(item.text("name") for item in model.items("actions"))
     system = model["system"]
@@ -122,7 +122,8 @@ def read_model(model: JsonEntry, given: ConstantValues, tick: Tick = idle) -> Pl
     restriction = model.get("restrict-initial")
     kept = TRUE if restriction is None else read_condition(restriction, names, everywhere)
     whole = build.conj(kept, *(process.restriction for process in processes))
-    seen = {name: _transient(name, value, processes, model) for name, value in transients.items()}
+    every = {**transients, **{name: one for process in processes for name, one in process.own_transients.items()}}
+    seen = {name: _transient(name, value, processes, model) for name, value in every.items()}
     return PlanningModel(model.text("name"), constants, variables, processes, actions, outcomes, whole, model, seen)
 
 
@@ -150,8 +151,9 @@ def _processes(model: JsonEntry, system: JsonEntry, around: Surroundings) -> tup
             element.refuse(f"the automaton {name!r} appears twice, which is not supported")
         if element.items("input-enable"):
             element.refuse("input-enable is not supported")
-        taken = frozenset(declared.variable.name for process in found.values() for declared in process.declared)
-        found[name] = read_process(entries[name], replace(around, taken=taken))
+        states = (declared.variable.name for process in found.values() for declared in process.declared)
+        values = (key for process in found.values() for key in process.own_transients)
+        found[name] = read_process(entries[name], replace(around, taken=frozenset((*states, *values))))
     return tuple(found.values())
 
 

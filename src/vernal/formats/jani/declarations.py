@@ -93,10 +93,10 @@ def _constant_sort(entry: JsonEntry) -> Sort:
 # Variables ------------------------------------------------------------------------------------------------------------
 
 
-def read_transients(model: JsonEntry, names: Names) -> dict[str, Const]:
-    """The transient variables of a model, which are no part of its state: the value that each has by itself."""
+def read_transients(owner: JsonEntry, names: Names) -> dict[str, Const]:
+    """The transient variables of a model or of an automaton, no part of a state: the value that each has by itself."""
     found: dict[str, Const] = {}
-    for entry in model.items("variables"):
+    for entry in owner.items("variables"):
         if not entry.flag("transient"):
             continue
         name = entry.text("name")
@@ -112,8 +112,8 @@ def read_transients(model: JsonEntry, names: Names) -> dict[str, Const]:
     return found
 
 
-def read_variables(owner: JsonEntry, names: Names, *, transient: bool = False) -> dict[str, DeclaredVariable]:
-    """The variables of a model or of an automaton; those that are transient are left out, if it may have any."""
+def read_variables(owner: JsonEntry, names: Names) -> dict[str, DeclaredVariable]:
+    """The variables of a model or of an automaton; those that are transient are left out."""
     found: dict[str, DeclaredVariable] = {}
     declared = set(names)
     for entry in owner.items("variables"):
@@ -121,9 +121,7 @@ def read_variables(owner: JsonEntry, names: Names, *, transient: bool = False) -
         if name in declared:
             entry.refuse(f"the name {name!r} is declared twice")
         if entry.flag("transient"):
-            if transient:
-                continue
-            entry.refuse(f"the variable {name!r} of an automaton is transient, which only those of the model may be")
+            continue
         declared.add(name)
         for one in _elements(entry, name, names) if _is_array(entry["type"]) else [_plain(entry, name, names)]:
             if one.place and one.variable.name in declared:

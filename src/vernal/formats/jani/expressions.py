@@ -14,10 +14,11 @@ from vernal.errors import InputError, NameUnknown, TypeClash, UnsupportedOperato
 from vernal.formats.jani.arrays import Surely, ValueOrArray, element, length, negation, one_value
 from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.model import build
+from vernal.model.build import FALSE
 from vernal.model.expr import Const, Expr
 from vernal.model.sorts import BOOL, INT, Sort, join
 
-SUPPORTED = "∧ ∨ ¬ ⇒ = ≠ < ≤ > ≥ + - * (by a constant) / (of constants) ite min max let aa av ac"
+SUPPORTED = "∧ ∨ ¬ ⇒ = ≠ < ≤ > ≥ + - * (by a constant) / (of constants) % abs sgn floor ceil ite min max let aa av ac"
 
 T = TypeVar("T")
 Names = Mapping[str, ValueOrArray]
@@ -128,6 +129,12 @@ def _expression(entry: JsonEntry, names: Names, surely: Surely) -> Reading:
                 surely.repetition.take(1)
                 listed.append((yield body, {**names, name: build.const(number)}, surely))
             return tuple(listed)
+    if op in UNARY:
+        return _built(entry, UNARY[op], (yield entry["exp"], names, surely))
+    if op == "%":
+        dividend = _one(entry["left"], (yield entry["left"], names, surely))
+        divisor = _one(entry["right"], (yield entry["right"], names, surely))
+        return made(entry, _remainder, dividend, divisor, surely)
     if op not in BINARY:
         raise entry.error(f"the operator {op!r} is not supported; supported: {SUPPORTED}", UnsupportedOperator)
     left_value = yield entry["left"], names, surely
@@ -198,9 +205,35 @@ def _quotient(x: Expr, y: Expr) -> Expr:
     return build.div(x, y)
 
 
+def _remainder(x: Expr, y: Expr, surely: Surely) -> Expr:
+    """Where all agree what it is: tools differ about the remainder of a negative number."""
+    if not isinstance(y, Const) or y.sort != INT or y.value <= 0:
+        raise TypeClash("% is by a constant integer above 0")
+    if x.sort != INT or x.shape:
+        raise TypeClash(f"% is of an integer, but this is of sort {x.sort}")
+    below = build.compare("<", x, 0)
+    if below is not FALSE and not surely.excludes(below):
+        raise TypeClash(
+            "the left side of % may be negative, and tools differ about that remainder: declare narrower ranges of its "
+            "variables, say in the guard that it is not, or take max(0, ...)"
+        )
+    return build.remainder(x, y)
+
+
+def _ceiling(x: Expr) -> Expr:
+    return build.neg(build.floor(build.neg(x)))
+
+
 def _compared(op: str) -> Callable[[Expr, Expr], Expr]:
     return lambda x, y: build.compare(op, x, y)
 
+
+UNARY: dict[str, Callable[[Expr], Expr]] = {
+    "abs": build.absolute,
+    "sgn": build.sign,
+    "floor": build.floor,
+    "ceil": _ceiling,
+}
 
 BINARY: dict[str, Callable[[Expr, Expr], Expr]] = {
     "+": build.add,

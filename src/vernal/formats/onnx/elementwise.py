@@ -89,7 +89,7 @@ def _pow(call: NodeCall) -> OnnxValue:
         raise call.unsupported(f"has an exponent that is not read: {problem}") from None
 
 
-def _round(call: NodeCall, x: Expr) -> Expr:
+def nearest_even(x: Expr) -> Expr:
     """To the nearest integer, and to the even one of two."""
     nearest = build.floor(build.add(x, Fraction(1, 2)))
     half = build.mul(nearest, Fraction(1, 2))
@@ -203,7 +203,7 @@ ELEMENTWISE: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] 
     "Pow": (_pow, BROADCAST),
     "Reciprocal": (_elementwise(lambda call, x: build.div(1, x)), OLD),
     "Relu": (_elementwise(lambda call, x: build.relu(x)), OLD),
-    "Round": (_elementwise(_round), ()),
+    "Round": (_elementwise(lambda call, x: nearest_even(x)), ()),
     "Selu": (_elementwise(_selu), ("alpha", "gamma", *OLD)),
     "Shrink": (_elementwise(_shrink), ("bias", "lambd")),
     "Sigmoid": (_elementwise(lambda call, x: layers.sigmoid(x)), OLD),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import trunc
+from math import lcm, trunc
 
 import numpy as np
 
@@ -46,22 +46,26 @@ def folded(call: NodeCall, made: OnnxValue) -> OnnxValue:
 
 
 def integer_product(call: NodeCall, a: Array, b: Array) -> Array:
-    """The matrix product of two constants: doubles are integers times a power of two, and integers do not round."""
-    (x, down), (y, further) = _scaled(call, a), _scaled(call, b)
+    """The matrix product of two constants: over a common denominator all are integers, and these do not round."""
+    (x, below), (y, further) = _over_one_denominator(call, a), _over_one_denominator(call, b)
     call.allowance.take(x.size // max(x.shape[-1], 1) * y.size)
     product = np.asarray(np.matmul(x, y), dtype=object)
     shape, entries = product.shape, product.ravel().tolist()
     if a.dtype == b.dtype == np.int64:
         return np.array(entries, dtype=np.int64).reshape(shape)
-    return checked(call, [Fraction(int(entry), 2 ** (down + further)) for entry in entries], shape)
+    return checked(call, [Fraction(int(entry), below * further) for entry in entries], shape)
 
 
-def _scaled(call: NodeCall, array: Array) -> tuple[Array, int]:
-    """Python's integers, and by how many bits they were shifted up."""
-    if array.size == 0 or array.dtype == object:
-        raise call.unsupported("multiplies constants that doubles do not hold; fold them before exporting")
+def _over_one_denominator(call: NodeCall, array: Array) -> tuple[Array, int]:
+    """Python's integers, and what all of them are divided by: of doubles a power of two."""
+    if array.size == 0:
+        raise call.unsupported("multiplies a constant without entries")
     values = layers.rationals(array)
-    bits = max(value.denominator.bit_length() for value in values) - 1
+    below = 1
+    for value in values:
+        below = lcm(below, value.denominator)
+        if below.bit_length() > MAX_BITS:
+            raise call.wrong("multiplies constants whose common denominator grows beyond all bounds")
     whole = np.empty(array.size, dtype=object)
-    whole[:] = [value.numerator * (2**bits // value.denominator) for value in values]
-    return whole.reshape(array.shape), bits
+    whole[:] = [value.numerator * (below // value.denominator) for value in values]
+    return whole.reshape(array.shape), below

@@ -21,6 +21,7 @@ from vernal.formats.onnx.convolutions import CONVOLUTIONS
 from vernal.formats.onnx.elementwise import ELEMENTWISE
 from vernal.formats.onnx.folding import fold_pair
 from vernal.formats.onnx.products import PRODUCTS
+from vernal.formats.onnx.quantised import QUANTISED
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.resizing import RESIZING
 from vernal.formats.onnx.shapes import SHAPE_OPERATORS
@@ -215,6 +216,7 @@ TABLES: tuple[Mapping[str, tuple[NodeReader, tuple[str, ...]]], ...] = (
     CONVOLUTIONS,
     ELEMENTWISE,
     PRODUCTS,
+    QUANTISED,
     RECURRENT,
     RESIZING,
     SHAPE_OPERATORS,
@@ -228,7 +230,7 @@ SOFTENED = ("LogSoftmax", "Softmax")
 ONE_STEP = "export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
 DRAWN = "a network that draws is no function of its inputs; export it for inference"
 CONTROL = "which nodes are computed depends on data; export the network with its branches and loops unrolled"
-INTEGERS = "it computes in integers; dequantise first, so that the network computes in floats"
+INTEGERS = "it multiplies integers; export with pairs of QuantizeLinear and DequantizeLinear (QDQ), which are read"
 REASONS = {  # why an operator is refused, and what to do
     "ArgMax": 'let the network end with the scores, and say act = "argmax" in the task',
     "ArgMin": 'let the network end with the scores, negated, and say act = "argmax" in the task',

@@ -54,7 +54,7 @@ def _from_right(call: NodeCall, x: Tensor, weight: Array) -> Tensor:
     """x W, for every row of x."""
     inner, rows = x.shape[-1], prod(x.shape[:-1])
     if weight.ndim != 2 or (rows > 1 and weight.size * rows * rows <= MAX_DENSE_ENTRIES):
-        return _linear(call, x, lambda basis: np.matmul(basis, weight))
+        return _linear(call, x, weight, lambda basis: np.matmul(basis, weight))
     call.allowance.take(weight.size + rows * sum(weight.shape))
     shape = (*x.shape[:-1], weight.shape[1])
     if rows == 1:
@@ -66,10 +66,10 @@ def _from_right(call: NodeCall, x: Tensor, weight: Array) -> Tensor:
 def _from_left(call: NodeCall, weight: Array, x: Tensor) -> Tensor:
     """W x, for every column of x."""
     if len(x.shape) == 1:  # one column, which comes out without its second dimension
-        return _linear(call, x, lambda basis: np.matmul(weight, basis[..., None])[..., 0])
+        return _linear(call, x, weight, lambda basis: np.matmul(weight, basis[..., None])[..., 0])
     columns = prod(x.shape) // x.shape[-2]
     if weight.ndim != 2 or weight.size * columns * columns <= MAX_DENSE_ENTRIES:
-        return _linear(call, x, lambda basis: np.matmul(weight, basis))
+        return _linear(call, x, weight, lambda basis: np.matmul(weight, basis))
     shape = (*x.shape[:-2], weight.shape[0], x.shape[-1])
     call.allowance.take(weight.size + columns * sum(weight.shape))
     inputs, outputs = (
@@ -79,11 +79,12 @@ def _from_left(call: NodeCall, weight: Array, x: Tensor) -> Tensor:
 
 
 def _blocks(call: NodeCall, x: Expr, outputs: Array, inputs: Array, weight: Array) -> Expr:
-    """The same matrix for many parts of a vector."""
-    if weight.dtype == object:
-        raise call.unsupported("multiplies by weights computed from constants that doubles do not hold")
-    shared = Matrix(weight)
-    return layers.blockwise(x, [Block(made, read, shared) for made, read in zip(outputs, inputs, strict=True)])
+    """The same matrix for many parts of a vector; one that doubles do not hold is a sum of some that they hold."""
+    parts, below = layers.double_parts(weight)
+    call.allowance.take((len(parts) - 1) * weight.size)
+    places = list(zip(outputs, inputs, strict=True))
+    made = [layers.blockwise(x, [Block(*place, shared) for place in places]) for shared in map(Matrix, parts)]
+    return layers.over(made[0] if len(made) == 1 else build.add(*made), below)
 
 
 def _of_data(call: NodeCall, a: Tensor, b: Tensor) -> Tensor:
@@ -108,11 +109,15 @@ def _of_data(call: NodeCall, a: Tensor, b: Tensor) -> Tensor:
     return Tensor(build.add(*made), shape)
 
 
-def _linear(call: NodeCall, x: Tensor, apply: Callable[[Array], Array]) -> Tensor:
-    """A linear map of data of any shape, as the matrix of its values on the unit vectors (which are exact)."""
+def _linear(call: NodeCall, x: Tensor, weight: Array, apply: Callable[[Array], Array]) -> Tensor:
+    """A linear map of data of any shape, as the matrix of its values on the unit vectors (which are exact).
+
+    Where weights are fractions, these are Python's integers: a double times a fraction is a double, and is rounded.
+    """
     size = prod(x.shape)
     call.allowance.take(size * size)
-    images = apply(np.eye(size).reshape(size, *x.shape))
+    unit = np.eye(size, dtype=np.int64).astype(object) if weight.dtype == object else np.eye(size)
+    images = apply(unit.reshape(size, *x.shape))
     call.allowance.take(images.size)
     return Tensor(layers.dense(x.expr, images.reshape(size, -1).T), images.shape[1:])
 

@@ -46,7 +46,7 @@ MAX_NODES = 10_000
 MAX_RANK = 8
 MAX_STATES = 64  # inputs and outputs of one graph
 FLOATS = {1: 4, 10: 2, 11: 8, 16: 2}  # element type -> bytes: float32, float16, float64, bfloat16
-BYTES = {**FLOATS, 6: 4, 7: 8, 9: 1}  # int32, int64, bool
+BYTES = {**FLOATS, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1}  # small integers, int32, int64, bool
 FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data"}  # the others are in int32_data
 
 

@@ -67,10 +67,10 @@ def _solved(
     program.col_cost_, program.col_lower_, program.col_upper_ = c, lower, upper
     program.row_lower_, program.row_upper_ = least, most
     program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    starts = np.append(0, np.cumsum(np.count_nonzero(rows, axis=1)))
-    program.a_matrix_.start_ = starts
-    program.a_matrix_.index_ = np.nonzero(rows)[1]
-    program.a_matrix_.value_ = rows[rows != 0]
+    row, column = np.nonzero(rows)
+    program.a_matrix_.start_ = np.searchsorted(row, np.arange(len(rows) + 1))
+    program.a_matrix_.index_ = column
+    program.a_matrix_.value_ = rows[row, column]
     if _OWN.solver.passModel(program) == highspy.HighsStatus.kError:
         return None
     _OWN.solver.run()

@@ -26,6 +26,7 @@ from vernal.model.expr import Expr
 ROWS_FOR_A_COLUMN = 8  # rows of open components for each input, from which on forms are asked first
 MIN_COMPONENTS = 256  # open components of all boxes: fewer cost less than the calls
 MAX_NUMBERS = 1 << 22  # in the coefficients of one form
+MIN_WORK = 1 << 22  # of the same: rows that cost less are cheap, and what they leave is bounded more closely
 MAX_WORK = 1 << 31  # entries of layers times rows that go back from one node, for each box: about a second
 DENSE_ENTRY = 0.1  # what an entry of a dense layer costs, where one of a sparse layer costs 1
 SUMS = (e.Add, e.Neg, e.Gather, e.Concat)
@@ -71,12 +72,17 @@ class Evaluated(Protocol):
 
 
 def is_worth_a_form(linear: Evaluated, node: Expr, components: int) -> bool:
-    """Whether a form with errors costs much less than rows from so many open components of all boxes."""
+    """Whether a form with errors costs much less than rows from so many open components of all boxes.
+
+    Components whose sign the form tells have no rows, and so wider ranges than they would have by these: that is worth
+    it only where rows are dear.
+    """
     count = linear.inputs.count
     return (
         linear.backend.native
         and components >= max(MIN_COMPONENTS, ROWS_FOR_A_COLUMN * count * linear.batch)
         and 0 < count * node.size * linear.batch <= numbers_at_once(MAX_NUMBERS)
+        and 2.0 * _way(linear, node) * components >= MIN_WORK * linear.batch
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from vernal.engines.check import asked_of
-from vernal.engines.covers import BRANCHING, followed
+from vernal.engines.covers import followed
 from vernal.engines.registry import engine_for
 from vernal.errors import InputError
 from vernal.evidence.cover import ProofCover, unread
@@ -30,6 +30,7 @@ from vernal.run.budget import Budget
 MAX_TREE = 60_000  # cells whose tree fits into the line that a header is
 CELL_SECONDS = 10.0  # for the sets of one cell, where they have to be found again
 SEVERAL = "a map over several values of a parameter has a certificate for each of them; fix it with --set"
+BRANCHING = "certificates of maps are of claims of all paths"
 FREED = "the map goes over {}, a parameter, and vernal-check reads the task with one value of it"
 CONTINUOUS = "certificates of maps in continuous time are not written yet"
 PLANNING = "certificates of maps of planning models are not written yet"
@@ -51,7 +52,7 @@ def refusal(found: RegionMap) -> str | None:
         return FREED.format(", ".join(freed))
     if len(found) > MAX_TREE:
         return f"a certificate holds a map of at most {MAX_TREE:,} cells"
-    return BRANCHING.format("a map") if claim.mentions_some or claim.linear is None else None
+    return BRANCHING if claim.mentions_some or claim.linear is None else None
 
 
 def certificate_lines(found: RegionMap, budget: Budget) -> Iterator[dict[str, Any] | list[Any]]:

@@ -26,6 +26,7 @@ from vernal.logic.direction import Direction
 from vernal.model.lazy import cached_property
 from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
+from vernal.sets.core.cut_trees import ClosedBoxes
 from vernal.sets.core.descent import Descent
 from vernal.sets.core.finishing import Drained
 from vernal.sets.core.improvement import INPUTS_LAST, Improver
@@ -57,6 +58,7 @@ class BoxCount:
     traces: dict[int, Trace] = field(default_factory=dict)
     left: list[Domains] = field(default_factory=list)  # for exact arithmetic
     given_up: set[int] = field(default_factory=set)  # questions that need more boxes than they may have
+    kept: list[ClosedBoxes] | None = None  # the boxes that are closed, where they are asked for
 
     @classmethod
     def of(cls, questions: int) -> Self:
@@ -73,6 +75,11 @@ class BoxCount:
         inside = closed & ~outside
         np.minimum.at(self.margin, owner[inside], value[inside])
         self.inside[owner[inside]] = True
+
+    def keep(self, boxes: Domains, closed: Mask) -> None:
+        """Remember boxes that are closed, for a certificate."""
+        if self.kept is not None:
+            self.kept.append(ClosedBoxes.of(boxes, closed))
 
     def statistics(self, question: int = 0) -> Statistics:
         """Boxes of a question, and batches of all of them."""
@@ -114,6 +121,7 @@ class BoxSearch:
         self.clauses, self.numbers, self.frame, self.replays, self.budget = clauses, numbers, frame, replays, budget
         self.patience, self._first, self._neurons_first = most, first, neurons_first
         self.tally = BoxCount.of(len(replays.questions))
+        self.tally.kept = [] if budget.keeps_sets else None
         self.stack: list[Domains] = [frame.enter()]
         self.size, self.most = batch_sizes(FIRST_BATCH, MAX_BATCH, clauses.components)
         self.size = max(self.size, min(len(frame.whole), MAX_FIRST_BATCH))
@@ -302,6 +310,7 @@ class BoxSearch:
         value, closed = values[:, self.clauses.root], impossible[:, self.clauses.root]
         outside = any_along(impossible[:, self.clauses.outside]) | empty
         self.tally.add(owner, closed, outside, values[:, self.clauses.asked])
+        self.tally.keep(batch, closed)
         rows = np.flatnonzero(~closed)
         if not len(rows):
             return None
@@ -338,6 +347,7 @@ class BoxSearch:
             return False
         outside = any_along(impossible[:, self.clauses.outside])
         self.tally.add(owner, closed, outside, self.clauses.values(known)[:, self.clauses.asked])
+        self.tally.keep(batch, closed)
         return True
 
     def _refute(self, points: Floats, origin: Indices) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.interpret.geometry.float_program import minimise
+from vernal.interpret.geometry.float_program import FloatOptimum, minimise
 from vernal.interpret.linear.ascent import WeightedRows
 from vernal.interpret.linear.bounds import Linear, LinearBounds
 from vernal.interpret.linear.tuned_bounds import Tuning
@@ -27,6 +27,17 @@ from vernal.sets.pieces.batches import Indices
 
 AT_ONCE = 256  # boxes whose planes are computed together
 NO_SLOPE = 1e-300  # what rows without any slope are divided by
+NUMBERS_AT_ONCE = 1 << 20  # in the rows of programs, which are put together for many boxes at once
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramRows:
+    """The rows `slopes x <= ends` of the programs of some boxes: those of differences, then those of phases."""
+
+    slopes: Floats  # (boxes, rows, inputs + 1), divided by their scale; the last column is that of the common slack
+    ends: Floats  # (boxes, rows)
+    scale: Floats  # (boxes, rows)
+    phased: Mask  # (boxes, rows of phases): those that a box has
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,44 +52,39 @@ class Programs:
 
     def settle(self, tuner: Tuner, place: Indices, which: Indices) -> tuple[Floats, Floats]:
         """For each pair of a box and a set of companions the rigorous bound by its dual, and the point proposed."""
-        rows = len(self._planes[1][0])
-        weights = np.zeros((len(place), rows))
-        multipliers = {node: np.zeros((len(place), phase.shape[1])) for node, phase in self.phases.items()}
+        differences = self._planes[1].shape[1]
+        duals = np.zeros((len(place), differences + sum(len(own) for own in self._cut.values())))
         points = 0.5 * self.boxes.lower[place] + 0.5 * self.boxes.upper[place]
-        for number, (box, companions) in enumerate(zip(place.tolist(), which.tolist(), strict=True)):
-            self.tick()
-            self._propose(tuner, number, box, np.flatnonzero(tuner.together[companions]), weights, multipliers, points)
+        step = max(1, NUMBERS_AT_ONCE // (duals.shape[1] * (self.linear.inputs.count + 1)))
+        for start in range(0, len(self.boxes), step):
+            rows = self._rows(slice(start, start + step))
+            for number in np.flatnonzero((place >= start) & (place < start + step)).tolist():
+                self.tick()
+                box = int(place[number])
+                asked = np.concatenate([tuner.together[which[number]], rows.phased[box - start]])
+                chosen = np.flatnonzero(asked)
+                found = self._optimum(rows, box - start, chosen, box)
+                if found is not None:
+                    duals[number, chosen] = found.multipliers / rows.scale[box - start, chosen]
+                    points[number] = tuner.frame.by_column(found.point[None, :-1], self.linear.inputs.names)[0]
+        weights, multipliers = duals[:, :differences], self._by_node(duals[:, differences:])
         return self._certified(tuner, place, weights, multipliers), points
 
-    def _propose(
-        self,
-        tuner: Tuner,
-        number: int,
-        box: int,
-        rows: Indices,
-        weights: Floats,
-        multipliers: dict[Expr, Floats],
-        points: Floats,
-    ) -> None:
-        """Fill in what the program of one box says; where it says nothing, all weights stay zero."""
-        A, c = (own[box] for own in self._planes)
-        B, d, owners = self._sides(box)
-        matrix, ends = np.concatenate([A[rows], B]), np.concatenate([c[rows], d])
-        scale = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), NO_SLOPE)
-        lower, upper = (end[box].tolist() for end in self._ends)
-        found = minimise(
-            np.append(np.zeros(matrix.shape[1]), 1.0),
-            np.hstack([matrix / scale[:, None], -np.ones((len(scale), 1))]),
-            -ends / scale,
-            [*zip(lower, upper, strict=True), (None, None)],
-        )
-        if found is None:
-            return
-        dual = found.multipliers / scale
-        weights[number, rows] = dual[: len(rows)]
-        for (node, component), factor in zip(owners, dual[len(rows) :], strict=True):
-            multipliers[node][number, component] = factor
-        points[number] = tuner.frame.by_column(found.point[None, :-1], self.linear.inputs.names)[0]
+    def _optimum(self, rows: ProgramRows, row: int, chosen: Indices, box: int) -> FloatOptimum | None:
+        """The largest common slack of some rows in a box, and where it is; None where the program says nothing."""
+        limits = zip(*(end[box].tolist() for end in self._ends), strict=True)
+        slack = np.zeros(rows.slopes.shape[2])
+        slack[-1] = 1.0
+        return minimise(slack, rows.slopes[row, chosen], rows.ends[row, chosen], [*limits, (None, None)])
+
+    def _by_node(self, duals: Floats) -> dict[Expr, Floats]:
+        """Multipliers of phases, spread over the components of their nodes; zero where no box has a phase."""
+        made, at = {}, 0
+        for node, own in self._cut.items():
+            made[node] = np.zeros((len(duals), self.phases[node].shape[1]))
+            made[node][:, own] = duals[:, at : at + len(own)]
+            at += len(own)
+        return made
 
     def _certified(self, tuner: Tuner, place: Indices, weights: Floats, multipliers: dict[Expr, Floats]) -> Floats:
         """Bounds of the largest difference that is asked about; infinite where the companions exclude all."""
@@ -112,19 +118,28 @@ class Programs:
     def _forms(self) -> dict[Expr, LinearBounds]:
         return {node: self.linear.form(node) for node in self.phases}
 
-    def _sides(self, box: int) -> tuple[Floats, Floats, list[tuple[Expr, int]]]:
-        """Slopes and constants of what is at most zero by the phases, and to which component each belongs."""
-        slopes, constants, owners = [np.zeros((0, self.linear.inputs.count))], [np.zeros(0)], list[tuple[Expr, int]]()
-        for node, phase in self.phases.items():
-            own = np.flatnonzero(phase[box])
-            form = self._forms[node]
-            above = phase[box, own] > 0
-            slopes.append(
-                np.where(above[:, None], -form.upper_coefficients[box, own], form.lower_coefficients[box, own])
-            )
-            constants.append(np.where(above, -form.upper_constants[box, own], form.lower_constants[box, own]))
-            owners += [(node, int(component)) for component in own]
-        return np.concatenate(slopes), np.concatenate(constants), owners
+    @cached_property
+    def _cut(self) -> dict[Expr, Indices]:
+        """The components of each node that have a phase in any of the boxes."""
+        return {node: np.flatnonzero(phase.any(axis=0)) for node, phase in self.phases.items()}
+
+    def _rows(self, own: slice) -> ProgramRows:
+        """The rows of some boxes: what is at most zero by the planes of differences, and by the phases."""
+        A, c = (part[own] for part in self._planes)
+        slopes, constants, phased = [A], [c], [np.zeros((len(A), 0), dtype=bool)]
+        for node, components in self._cut.items():
+            form, phase = self._forms[node], self.phases[node][own][:, components]
+            above = phase > 0
+            upper, lower = (part[own][:, components] for part in (form.upper_coefficients, form.lower_coefficients))
+            slopes.append(np.where(above[:, :, None], -upper, lower))
+            most, least = (part[own][:, components] for part in (form.upper_constants, form.lower_constants))
+            constants.append(np.where(above, -most, least))
+            phased.append(phase != 0)
+        matrix, ends = np.concatenate(slopes, axis=1), np.concatenate(constants, axis=1)
+        scale = np.maximum(np.abs(matrix).max(axis=2, initial=0.0), NO_SLOPE)
+        with np.errstate(all="ignore"):  # a bound that overflowed: its program is none
+            matrix = np.concatenate([matrix / scale[:, :, None], np.full((*scale.shape, 1), -1.0)], axis=2)
+            return ProgramRows(matrix, -ends / scale, scale, np.concatenate(phased, axis=1))
 
 
 @dataclass(frozen=True, eq=False)

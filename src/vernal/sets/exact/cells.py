@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations as pairs_of
 
+from vernal.errors import UnsupportedFormula
 from vernal.interpret.geometry.polyhedra import Polyhedron, project
 from vernal.interpret.symbolic.execute import DecisionValue, Piece, execute
 from vernal.logic.formula import Quantifier
@@ -21,6 +23,10 @@ from vernal.model.expr import Expr
 from vernal.sets.exact.loop import Loop
 from vernal.sets.exact.space import TooMany
 
+OPEN_GUARD = (
+    "a claim about states where a tie or sensor noise leaves an action open that decides whether paths go on; "
+    "try --engine explicit"
+)
 TruthCell = tuple[Polyhedron, bool]
 CellQuery = tuple[Obligation, Piece, int]
 CellWalk = Generator[CellQuery, list[TruthCell], list[TruthCell]]
@@ -62,8 +68,16 @@ class Cells:
                 self._remember(key, done.value)
 
     def positions(self, piece: Piece, t: int) -> Iterator[Piece]:
-        """The piece with the actions decided that atoms ask about."""
-        yield from execute(piece, self.loop.uncertain, t, self.loop.tick)
+        """The piece with the actions decided that atoms ask about.
+
+        Where only the guard asks about an action that a tie leaves open, paths from one state end or go on: then its
+        truth is not one of positions, and it takes the whole graph to find it.
+        """
+        parts = list(execute(piece, self.loop.uncertain, t, self.loop.tick))
+        meeting = (one.polyhedron.meet(two.polyhedron.all_rows()) for one, two in pairs_of(parts, 2))
+        if self.loop.is_guarded and any(meeting):
+            raise UnsupportedFormula(OPEN_GUARD)
+        yield from parts
 
     def _key(self, obligation: Obligation, piece: Piece, t: int) -> object:
         """Equal for equal questions; actions that belong to the position belong to the question."""

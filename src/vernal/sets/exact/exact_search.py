@@ -149,9 +149,12 @@ class ExactSearch:
         opposite = self.question.claim.opposite
 
         def ask(start: ExactStates) -> Known | None:
+            on_paths = opposite if not start.piece.polyhedron.box else None
+            if on_paths is not None and self.space.loop.is_guarded:  # a path chooses what the guard asks about
+                return self._unwitnessed(start, on_paths)
             for piece in cells.positions(start.piece, 0):
-                if opposite is not None and not piece.polyhedron.box:
-                    failed = self._unwitnessed(replace(start, piece=piece), opposite)
+                if on_paths is not None:
+                    failed = self._unwitnessed(replace(start, piece=piece), on_paths)
                 else:
                     failed = self._failing_state(cells, piece, owed)
                 if failed is not None:

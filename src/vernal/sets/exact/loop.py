@@ -66,6 +66,11 @@ class Loop:
         actions = [action for action in self.system.step.actions.values() if action in inside and decisions([action])]
         return (*actions, *asked)
 
+    @cached_property
+    def is_guarded(self) -> bool:
+        """Whether it is the guard alone that asks about actions which the state leaves open."""
+        return self._draws(self.system.step.enabled) and not any(map(self._draws, self.atoms))
+
     def starts(self) -> Iterator[Piece]:
         """The initial set in pieces: one for each combination of values, cut by the constraints."""
         for part in self.system.initial.alternatives():

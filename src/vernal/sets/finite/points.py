@@ -190,7 +190,8 @@ class Points:
             case Truth(must, may):
                 return must.astype(np.int64), (must == may).all(axis=1)
             case Finite(mask, values):
-                numbers = np.array([int(number) for number in values])
+                coded = var.sort == REAL  # an index may be the next value of a real
+                numbers = np.array([self.columns.code(v, REAL) if coded else int(v) for v in values])
                 return numbers[mask.argmax(axis=2)], (mask.sum(axis=2) == 1).all(axis=1)
         point = (value.lower == value.upper) & np.isfinite(value.lower)
         floats: Floats = np.where(point, value.lower, 0.0)

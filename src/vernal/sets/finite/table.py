@@ -56,7 +56,7 @@ class RowTable:
         mask = len(self._slots) - 1
         found: Numbers = np.full(len(rows), FREE, np.int64)
         asking = np.arange(len(rows))
-        slots = (_hashes(rows) & np.uint64(mask)).astype(np.int64)
+        slots = (hashes(rows) & np.uint64(mask)).astype(np.int64)
         while len(asking):
             there = self._slots[slots].astype(np.int64)
             taken = there != FREE
@@ -70,7 +70,7 @@ class RowTable:
     def _index(self, numbers: Numbers) -> None:
         """Enter distinct rows of the matrix into the slots; of several that want one slot, one gets it."""
         mask = len(self._slots) - 1
-        slots = (_hashes(self._rows[numbers]) & np.uint64(mask)).astype(np.int64)
+        slots = (hashes(self._rows[numbers]) & np.uint64(mask)).astype(np.int64)
         while len(numbers):
             free = self._slots[slots] == FREE
             self._slots[slots[free]] = numbers[free]
@@ -96,11 +96,11 @@ def _distinct(rows: Codes) -> tuple[Codes, Numbers, Numbers]:
     if len(rows) < 2:
         alone = np.arange(len(rows))
         return rows, alone, alone
-    hashes = _hashes(rows)
-    order = np.argsort(hashes, kind="stable")
+    own = hashes(rows)
+    order = np.argsort(own, kind="stable")
     ordered = rows[order]
     same = (ordered[1:] == ordered[:-1]).all(axis=1)
-    if not _is_sorted_by_content(hashes[order], same):
+    if not _is_sorted_by_content(own[order], same):
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         return rows[first], first, which.reshape(-1)
     group = np.concatenate([[0], np.cumsum(~same)]) if len(rows) else np.zeros(0, np.int64)
@@ -110,12 +110,13 @@ def _distinct(rows: Codes) -> tuple[Codes, Numbers, Numbers]:
     return rows[first], first, which
 
 
-def _is_sorted_by_content(hashes: NDArray[np.uint64], same: Mask) -> bool:
+def _is_sorted_by_content(ordered: NDArray[np.uint64], same: Mask) -> bool:
     """Whether neighbours with one hash are one row, so that equal rows stand together."""
-    return bool(((hashes[1:] != hashes[:-1]) | same).all())
+    return bool(((ordered[1:] != ordered[:-1]) | same).all())
 
 
-def _hashes(rows: Codes) -> NDArray[np.uint64]:
+def hashes(rows: Codes) -> NDArray[np.uint64]:
+    """A number for each row, equal where rows are."""
     mixed = np.zeros(len(rows), np.uint64)
     with np.errstate(over="ignore"):
         for column in rows.T:
