@@ -24,7 +24,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    return run()
+    code = run()
+    gc.freeze()  # the process ends: nobody looks through what it still holds
+    return code
 
 
 def _said(text: str) -> bool:

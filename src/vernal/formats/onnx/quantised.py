@@ -27,7 +27,7 @@ TYPES: dict[int, np.dtype[Any]] = {  # by their numbers in ONNX
     4: np.dtype(np.uint16),
     5: np.dtype(np.int16),
 }
-LARGEST = 2.0**52  # of integers whose differences doubles hold
+LARGEST_INTEGER = 2.0**52  # of integers whose differences doubles hold
 OLDEST_BLOCKS = 21  # the operator set in which scales of blocks came
 
 
@@ -51,7 +51,7 @@ def _dequantize(call: NodeCall) -> OnnxValue:
     if isinstance(x, Tensor):
         call.allowance.take(prod(x.shape))
         return Tensor(build.mul(build.sub(x.expr, constant(zero)), constant(scale)), x.shape)
-    if x.dtype.kind not in "iuf" or not (abs(x.astype(np.float64)) < LARGEST).all() or (x != np.trunc(x)).any():
+    if x.dtype.kind not in "iuf" or not (abs(x.astype(np.float64)) < LARGEST_INTEGER).all() or (x != np.trunc(x)).any():
         raise call.wrong("wants integers")
     call.allowance.take(x.size)
     shape = x.shape if scale.size > 1 else ()

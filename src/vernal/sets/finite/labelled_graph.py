@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from vernal.model.expr import Expr
 from vernal.model.lazy import cached_property
 from vernal.sets.finite.table import Numbers
 
-NONE: Numbers = np.zeros(0, np.int64)
+def none() -> Numbers:
+    """No position."""
+    return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class LabelledGraph:
     maybe: Mapping[Expr, Mask]  # the same, and those at which it is undefined, or not known
     initial: Numbers  # the initial positions
     complete: bool  # whether the successors of every position are known
-    together: Numbers = NONE  # where each run of positions begins that a quantifier chooses among; each one, if none
+    together: Numbers = field(default_factory=none)  # where each run of positions begins that a quantifier chooses among; each one, if none
 
     @property
     def size(self) -> int:
