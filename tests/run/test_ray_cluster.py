@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from vernal.run.budget import Budget
+from vernal.run.executor import MAX_LOSSES
 from vernal.run.job_text import JobReader
 from vernal.run.ray_cluster import RayCluster
 from vernal.run.worker import Job, Worked, named
@@ -64,3 +65,4 @@ def test_jobs_of_a_chunk_whose_process_ends_are_asked_one_by_one() -> None:
     assert found["deadly"].lost == "its worker ended early"
     assert len(cluster.chunks[0]) == 4
     assert ["a"] in cluster.chunks
+    assert cluster.chunks.count(["deadly"]) == MAX_LOSSES

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -71,6 +71,7 @@ class RayCluster:
     ray: Any
     portion: int = 1
     again: deque[Job] = field(default_factory=deque)  # of chunks whose process ended: asked one by one
+    losses: Counter[str] = field(default_factory=Counter)  # of jobs that were asked alone, and again by Ray itself
     under_way: dict[Any, list[Job]] = field(default_factory=dict)
 
     def run(self, jobs: Iterable[Job], budget: Budget) -> Generator[Finished, None, None]:
@@ -105,7 +106,9 @@ class RayCluster:
             found = [json.loads(text) for text in self.ray.get(one)]
         except self.ray.exceptions.WorkerCrashedError:
             self.portion = 1
-            if len(asked) > 1:  # over one of them, or over none
+            if len(asked) == 1:  # else it ended over one of them, or over none
+                self.losses[asked[0].key] += 1
+            if self.losses[asked[0].key] < MAX_LOSSES:
                 self.again.extend(asked)
             else:
                 yield Finished(asked[0].key, None, "its worker ended early")
