@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from vernal.engines.explicit.enumeration import Enumeration
-from vernal.engines.explicit.product import GraphProduct
 from vernal.engines.induction.engine import InductionSearch
 from vernal.engines.liveness.cycles import MarkedGraph
 from vernal.evidence.knowledge import Proof
@@ -31,6 +30,7 @@ from vernal.logic.formula import Bound
 from vernal.model import build
 from vernal.model.initial import OneOf
 from vernal.sets import initial_boxes
+from vernal.sets.finite.graph_product import GraphProduct
 from vernal.sets.finite.points import Points
 
 
@@ -79,7 +79,7 @@ def _horizon_off_by_one(patch: pytest.MonkeyPatch) -> None:
         return lower, None if upper is None else upper - 1
 
     patch.setattr(Claim, "horizon", property(horizon))
-    patch.setattr("vernal.engines.explicit.ctl.steps", steps)
+    patch.setattr("vernal.sets.finite.fixpoints.steps", steps)
 
 
 def _strict_for_non_strict(patch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,15 @@ def plant_flows(folder: Path) -> FlowSeeds:
     trace, model = folder / "jet.trace.json", folder / "jet.xml"
     with redirect_stdout(io.StringIO()):
         main(["check", str(jet), "--spec", "G[0, 0.5] (y <= 0)", "--trace", str(trace), "--quiet"])
-    recurrences = [_recurrence(folder, name, text) for name, text in (("settling", SETTLING), ("switched", SWITCHED))]
+    recurrences = [
+        _recurrence(folder, name, text)
+        for name, text in (
+            ("settling", SETTLING),
+            ("switched", SWITCHED),
+            ("met_again", SWITCHED.replace(*_over_samples("G F (x <= 22)"))),
+            ("never_met", SWITCHED.replace(*_over_samples("AG EF (x >= 25)"))),
+        )
+    ]
     export(jet, model)
     export(model, folder / "jet.json")
     heavy = [_write(folder / f"heavy_{name}.toml", text()) for name, text in HEAVY_FLOWS.items()]
@@ -193,6 +201,11 @@ def plant_flows(folder: Path) -> FlowSeeds:
     asked = [question_of(task, formula) for formula in task.properties.values()]
     names = [entry.name for entry in engines_for(asked[0])]
     return FlowSeeds([jet, tank, loop], jet, scaled, trace, recurrences, [model, folder / "jet.json"], heavy, names)
+
+
+def _over_samples(formula: str) -> tuple[str, str]:
+    """The claim of a task, and another one over samples in its place."""
+    return SWITCHED[SWITCHED.index("warm") :], f'warm = {{ formula = "{formula}", time = "samples" }}\n'
 
 
 def _recurrence(folder: Path, name: str, text: str) -> Path:

@@ -39,7 +39,7 @@ def found(kind: str, seed: int) -> list[str]:
 
 def _apart(case: PlanningCase) -> list[str]:
     """Where two processes build another abstraction than one."""
-    with patch.object(portions, "MIN_SHARED", 2), patch.object(portions, "MIN_PORTION", 1):
+    with patch.object(portions, "MIN_SHARED", 0.0), patch.object(portions, "MIN_PORTION", 1e-9):
         alone, together = (built(case, case.finest, DEFAULT, workers) for workers in (1, 2))
     return [] if alike(alone, together) else ["another abstraction, by two processes"]
 

@@ -263,6 +263,7 @@ HOOKS.update(
             "vernal.report.recurrent_sets": ["plot_recurrence"],
             "vernal.report.tubes": ["plot_sets"],
             "vernal.sets.sampled.returns": ["recurrence_problem"],
+            "vernal.sets.sampled.sample_graphs": ["samples_problem"],
             "vernal.worlds.examples": ["command_writing"],
             "vernal.report.run_table": ["frame_runs", "write_runs"],
             "vernal.report.simulations": ["plot_simulation", "show_simulation"],

@@ -172,7 +172,10 @@ def test_loops_that_sample_are_certified(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_certified_says_so(tmp_path: Path) -> None:
-    falling = vn.Flow("falling", state={"x": vn.real(-9, 9)}, init={"x": 1}, rates=lambda s: {"x": -s.x})
+    wind = vn.between(0, 1)  # used twice: a text of it would be two disturbances
+    rates = {"x": wind - 1, "y": wind - 2}
+    state = {"x": vn.real(-9, 9), "y": vn.real(-9, 9)}
+    falling = vn.Flow("falling", state=state, init={"x": 1, "y": 1}, rates=lambda s: rates)
     result = vn.check(falling, "G[0, 1] (x <= 1.1)", certificate=tmp_path / "falling.certificate", timeout=60)
     assert result.verdict is vn.HOLDS
     assert result.certificate is None

@@ -42,6 +42,13 @@ def test_what_is_made_in_python_has_a_certificate(tmp_path: Path, capsys: pytest
     assert vernal_check([str(file), "--trust-graph"]) == REJECTED
 
 
+def test_flows_made_in_python_have_one_too(tmp_path: Path) -> None:
+    falling = vn.Flow("falling", state={"x": vn.real(-9, 9)}, init={"x": 1}, rates=lambda s: {"x": -s.x})
+    file = tmp_path / "falling.certificate"
+    assert vn.check(falling, "G[0, 1] (x <= 1.1)", certificate=file, timeout=60).uncertified is None
+    assert vernal_check([str(file), "--trust-graph"]) == ACCEPTED
+
+
 def test_a_draw_that_is_used_twice_is_not_written_twice(tmp_path: Path) -> None:
     """As a text it would be two draws, and `a == b` would not hold."""
     coin = vn.choose(0, 1)

@@ -50,7 +50,7 @@ from vernal.reduce.initial_cover import InitialParts, SingleStarts
 from vernal.reduce.prompt_claims import PromptClaims
 from vernal.reduce.reduction import Entailment, Reduction, Subquestion, first_decided
 from vernal.reduce.restriction import DecidedDraws, rewritten
-from vernal.reduce.universal_claims import BrokenByAll, KeptByAll, KeptByNone, KeptByOne
+from vernal.reduce.universal_claims import BrokenByAll, DeniedByAll, KeptByAll, KeptByNone, KeptByOne
 from vernal.run.budget import Budget
 from vernal.sets.pieces.free_winners import freed, has_winners
 
@@ -88,6 +88,7 @@ REDUCTIONS: tuple[Reduction, ...] = (
     KeptByOne(),
     PromptClaims((1, 3)),
     SingleStarts(8),
+    DeniedByAll(),
 )
 OF_FLOWS = {"KeptFaces", "LearnedModes", "RegionFirst"}  # whose trajectories tests/engines/flow compares
 KINDS = ((Quantifier.ALL,), (Quantifier.SOME,), tuple(Quantifier), (None,))

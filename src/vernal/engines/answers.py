@@ -202,7 +202,7 @@ def margin_on(trace: Trace, claim: Claim) -> float | None:
 
 
 def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
-    note = f"no single path shows it: {known.excluded_by}"
+    note, timed = f"no single path shows it: {known.excluded_by}", question.time is not Time.STEPS
     sets = None if known.cover is None else tuple(cover_lines(known.cover, question.model))
     return Result(
         question.claim.text,
@@ -210,8 +210,9 @@ def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
         known.engine,
         question.name,
         assurance=known.assurance,
-        notes=(note, *known.notes, *range_notes(question, known.trace, budget, known.seen)),
+        notes=(note, *known.notes, *_range_notes(question, known.trace, budget, known.seen)),
         statistics=known.statistics,
-        evidence=Tree(known.trace, known.excluded_by, known.invariant, sets),
-        step=0,
+        evidence=Tree(known.trace, known.excluded_by, known.invariant, sets, known.recurrence),
+        step=None if timed else 0,
+        time=0.0 if timed else None,
     )

@@ -10,18 +10,24 @@ from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.reduce.reduction import Reduction, first_decided
 from vernal.reduce.restriction import DecidedDraws
-from vernal.reduce.universal_claims import NOTHING_SAID, KeptByAll, KeptByNone
+from vernal.reduce.universal_claims import NOTHING_SAID, DeniedByAll, KeptByAll, KeptByNone
 from vernal.run.budget import Budget
 
 Reductions = tuple[Reduction, ...]
 KEPT: Reductions = (KeptByAll(),)
 REFUTED: Reductions = (KeptByNone(),)
+DENIED: Reductions = (DeniedByAll(),)
 RESTRICTED: Reductions = (DecidedDraws(), KeptByAll(share=1.0))
 
 
 def by_all_paths(prover: Prover, question: Question, budget: Budget) -> Known:
     """A claim that mentions some path, proven or refuted by what is proven of all paths."""
     return _in_turn((KEPT, REFUTED, RESTRICTED), prover, question, budget)
+
+
+def over_samples(prover: Prover, question: Question, budget: Budget) -> Known:
+    """The same of a claim over the samples of a loop, which may mix claims of all paths and of some."""
+    return _in_turn((KEPT, REFUTED, DENIED, RESTRICTED), prover, question, budget)
 
 
 def proven_by_all_paths(prover: Prover, question: Question, budget: Budget) -> Known:

@@ -45,7 +45,7 @@ def confirmed(question: Question, known: Known, tick: Tick = idle) -> Known:
             question.time is Time.SECONDS and until < question.claim.last_time
         ):
             return left_open(known, TOO_SHORT.format(until=until))
-        case FailingState() if question.time is not Time.STEPS:
+        case FailingState() if question.time is Time.SECONDS:
             return left_open(known, "one trajectory is needed to refute a claim of all of them")
     return known
 
@@ -57,6 +57,17 @@ def is_refuted(question: Question, trace: Trace, tick: Tick = idle) -> bool:
     try:
         found = trace.times and trajectory_truth(trace, question.formula, question.model, tick, question.time)
         return found is False
+    except NotAPath:
+        return False
+
+
+def is_kept_on(question: Question, trace: Trace) -> bool:
+    """Whether the claim, read along a path, is true on it; of a trajectory, on all solutions from its first state."""
+    path = question.claim.path
+    if question.time is Time.STEPS:
+        return confirm.truth(trace, path) is True
+    try:
+        return trajectory_truth(trace, path, question.model, time=question.time) is True
     except NotAPath:
         return False
 

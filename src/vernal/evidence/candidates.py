@@ -12,6 +12,7 @@ from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.prefix import refuted_within
 from vernal.logic.question import Question
+from vernal.logic.times import Time
 from vernal.model.initial import Box
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
@@ -97,10 +98,27 @@ def failing_state(question: Question, box: Box, tick: Tick = idle) -> Trace | No
 
 def states_of(question: Question, box: Box, tick: Tick = idle) -> Iterator[Trace]:
     """A few initial states in the box, each as a path of one position."""
+    if question.time is Time.SAMPLES:
+        from vernal.evidence.loop_starts import first_positions  # loads what is of continuous time alone
+
+        yield from first_positions(question.model, box, tick)
+        return
     for candidate in from_box(question, box, 0):
         trace = path_of(question.system, candidate, tick)
         if trace is not None:
             yield trace
+
+
+def beginning_at(question: Question, trace: Trace) -> Model | None:
+    """The question's model from the first state of a path alone; None where it cannot be said."""
+    if question.time is Time.SAMPLES:
+        from vernal.evidence.loop_starts import starting_at  # loads what is of continuous time alone
+
+        return starting_at(question.model, trace)
+    system, (step,) = question.system, trace.steps
+    memory = {name: value if isinstance(value, tuple) else (value,) for name, value in step.memory.items()}
+    values = system.unpack(step.state, memory)
+    return system.cut(Box({var: tuple((x, x) for x in items) for var, items in values.items()}))
 
 
 def from_box(question: Question, box: Box, steps: int) -> Iterator[Candidate]:

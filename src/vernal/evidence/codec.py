@@ -69,6 +69,7 @@ def _trace(fields: EvidenceFields, model: Model) -> Trace:
 def _tree_fields(tree: Tree, model: Model) -> dict[str, Any]:
     shown = {"excluded_by": tree.excluded_by, "trace": trace_file.to_json(tree.path, model)}
     shown = shown if tree.sets is None else {**shown, "sets": list(tree.sets)}
+    shown = shown if tree.recurrence is None else {**shown, **_recurrence_fields(tree.recurrence, model)}
     return shown if tree.invariant is None else {**shown, **_invariant_fields(tree.invariant, model)}
 
 
@@ -79,6 +80,9 @@ def _tree(fields: EvidenceFields, model: Model) -> Tree:
     sets = fields.get("sets")
     if not isinstance(sets, list | None):
         raise FormatError("trace file: the sets of a tree are no list")
+    recurrence = None if fields.get("recurrence") is None else _recurrence(fields, model)
+    if model.motion.time is Time.SECONDS:
+        return Tree(trace_file.timed_trace(fields["trace"], model), fields["excluded_by"], recurrence=recurrence)
     path = trace_file.from_json(fields["trace"], _steps(model))
     return Tree(path, fields["excluded_by"], invariant, None if sets is None else tuple(sets))
 
@@ -143,9 +147,12 @@ def _recurrence(fields: EvidenceFields, model: Model) -> RecurrentSet:
 def _recheck_recurrence(found: RecurrentSet, said: Assertion) -> Recheck:
     question = replace(about(flow_of(said.task.model), said.formula), counts=said.time)
     kept = always(question.claim.linear)
-    if kept is None or is_temporal(kept.arg):
+    at_all_times = kept is not None and not is_temporal(kept.arg)
+    if not at_all_times and said.time is not Time.SAMPLES:
         raise Rejected("a recurrent set shows what is true for all time")
-    problem = hook("recurrence_problem")(question.model, kept, found)
+    problem = hook("recurrence_problem")(question.model, kept, found) if at_all_times else ""
+    if problem is not None and said.time is Time.SAMPLES:  # it may be true at samples alone, or no `G p`
+        problem = hook("samples_problem")(question, found)
     if problem is not None:
         return Recheck(Judgement.UNDECIDED, f"{recurrence_words(found)}: {problem}", found)
     told = (
@@ -167,7 +174,7 @@ _TREE = Codec(
     _tree,
     recheck_tree,
     lambda tree: f"{path_words(tree.path)}, at whose end the claim fails: {tree.excluded_by}",
-    more=("invariant", "sets"),
+    more=("invariant", "sets", "recurrence"),
 )
 _INVARIANT = Codec(
     "invariant",
@@ -216,7 +223,7 @@ def restored(fields: EvidenceFields, model: Model, *, recompute: bool = True) ->
         found: Evidence = codec_of(fields["evidence"]).decode(fields, model)
         if not recompute:
             return found
-        if isinstance(found, Tree):
+        if isinstance(found, Tree) and found.path.times is None:
             return replace(found, path=verified(found.path, _steps(model)))
         return verified(found, _steps(model)) if isinstance(found, Trace) and found.times is None else found
     except Rejected as why:

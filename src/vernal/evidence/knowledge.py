@@ -16,6 +16,7 @@ from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.evidence.recurrent_set import RecurrentSet
 from vernal.evidence.result import Assurance, EngineAttempt, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
@@ -97,6 +98,7 @@ class FailingState(Knowledge):
     excluded_by: str  # what excludes the paths that would keep the claim
     invariant: Invariant | None = None  # that shows it, where one does
     cover: ProofCover | None = None  # sets that show it, where there are any
+    recurrence: RecurrentSet | None = None  # of a loop that samples: what shows it for all time
 
 
 @dataclass(frozen=True, kw_only=True)

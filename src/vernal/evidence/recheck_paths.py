@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from vernal.evidence.confirm import Facts, assurance, truth
@@ -9,6 +10,7 @@ from vernal.evidence.defined_values import is_defined
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.kinds import Tree
+from vernal.evidence.loop_starts import starting_at
 from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.replay import NotAPath, verify
 from vernal.evidence.result import VIOLATED, Assurance
@@ -16,11 +18,15 @@ from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory_replay import retrace
 from vernal.evidence.uniqueness import is_only_path, is_only_position
 from vernal.interpret.exact import Given
-from vernal.interpret.sampled.held_questions import about, flow_of
+from vernal.interpret.sampled.held_questions import about, asks_open_actions, flow_of
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
+from vernal.logic.question import Question
 from vernal.logic.safety import excluding
+from vernal.logic.times import Time
+from vernal.model.held_loop import loop_of
+from vernal.model.hooks import hook
 from vernal.model.initial import Box
 from vernal.model.numbers import rounded
 from vernal.model.system import System
@@ -36,6 +42,8 @@ def recheck_trace(trace: Trace, said: Assertion) -> Recheck:
 
 def recheck_tree(tree: Tree, said: Assertion) -> Recheck:
     """Whether a recorded state is reached, and the claim fails there: what excludes it no path can show."""
+    if tree.path.times is not None:
+        return _loop_tree(tree, said)
     trace, violated = verified(tree.path, said.task.system), said.verdict is VIOLATED
     if tree.invariant is not None:
         if not violated:
@@ -46,6 +54,32 @@ def recheck_tree(tree: Tree, said: Assertion) -> Recheck:
         raise Rejected(OF_STATES)
     rest = f"that the claim fails there is only said ({tree.excluded_by}), not shown"
     return Recheck(Judgement.UNDECIDED, f"{path_words(trace)}, {_recomputed(trace, said.formula)}; {rest}", trace)
+
+
+def _loop_tree(tree: Tree, said: Assertion) -> Recheck:
+    """Whether all paths of a loop that samples from a recorded initial state, followed again, make the claim false."""
+    question = replace(about(flow_of(said.task.model), said.formula), counts=said.time)
+    if said.verdict is not VIOLATED or said.time is not Time.SAMPLES or len(tree.path) != 1:
+        raise Rejected(OF_STATES)
+    refuting = question.claim.refuting
+    if refuting is None:
+        raise Rejected(NOT_EXCLUDED)
+    try:
+        found = retrace(tree.path, said.formula, question.model, time=said.time)
+    except NotAPath as error:
+        raise Rejected(error.problem) from None
+    if found.problem is not None:
+        raise Rejected(found.problem)
+    if not is_defined(loop_of(question.model) or question.model, None):
+        return Recheck(Judgement.UNDECIDED, "a value may be undefined, so that there may be no path from this state")
+    alone = replace(question, model=starting_at(question.model, tree.path), formula=refuting)
+    problem = hook("samples_problem")(alone, tree.recurrence)
+    if problem is not None:
+        return Recheck(
+            Judgement.UNDECIDED, f"that all paths from this state keep {text(refuting)}: {problem}", found.trace
+        )
+    told = f"from this state every path keeps {text(refuting)}: all were followed, by the steps that the engine takes"
+    return Recheck(Judgement.ACCEPTED, told, found.trace)
 
 
 def verified(recorded: Trace, system: System) -> Trace:
@@ -64,20 +98,34 @@ def path_words(trace: Trace) -> str:
 
 
 def _trajectory(recorded: Trace, said: Assertion) -> Recheck:
-    """Whether all solutions along a recorded trajectory, enclosed again, break the formula."""
-    if said.verdict is not VIOLATED:
-        raise Rejected("a trajectory is evidence about a flow only where it breaks the formula")
+    """Whether all solutions along a recorded trajectory, enclosed again, break the formula, or are witnesses of it."""
+    asked = replace(about(flow_of(said.task.model), said.formula), counts=said.time)
+    wanted = said.verdict is not VIOLATED
+    if wanted and (problem := _no_witness(asked)) is not None:
+        raise Rejected(problem)
     try:
-        asked = about(flow_of(said.task.model), said.formula)
-        found = retrace(recorded, asked.formula, asked.model, time=said.time)
+        found = retrace(recorded, asked.claim.path if wanted else asked.formula, asked.model, time=said.time)
     except NotAPath as error:
         raise Rejected(error.problem) from None
     if found.problem is not None:
         raise Rejected(found.problem)
-    if found.truth is not False:
-        raise Rejected("it is a trajectory of the flow, but does not show that the formula is violated")
-    broken = "on it the formula is violated, whatever solution is taken"
-    return Recheck(Judgement.ACCEPTED, f"{path_words(recorded)}, enclosed again; {broken}", found.trace)
+    if found.truth is not wanted:
+        verdict = "holds" if wanted else "is violated"
+        raise Rejected(f"it is a trajectory of the flow, but does not show that the formula {verdict}")
+    shown = "true" if wanted else "violated"
+    told = f"on it the formula is {shown}, whatever solution is taken"
+    return Recheck(Judgement.ACCEPTED, f"{path_words(recorded)}, enclosed again; {told}", found.trace)
+
+
+def _no_witness(question: Question) -> str | None:
+    """Why no trajectory proves a claim; None where it is one of some path over samples, from a single start."""
+    if question.time is not Time.SAMPLES or question.claim.quantifiers != {Quantifier.SOME}:
+        return "a trajectory is evidence about a flow only where it breaks the formula"
+    if not question.model.initial.is_point:
+        return "the claim is about every initial state, and the trajectory shows one of them"
+    if asks_open_actions(question.model, question.atoms.values()):
+        return "the claim is about every action that may be taken first, and the trajectory shows one of them"
+    return None
 
 
 def excludes(system: System, formula: Formula, trace: Trace, invariant: Invariant) -> Recheck:

@@ -103,6 +103,13 @@ class Claim:
         return on_paths(universal(self.formula))
 
     @cached_property
+    def refuting(self) -> Formula | None:
+        """A formula about all paths alone that makes the claim false where it is true; LTL, if one says so."""
+        opposite = Not(self.formula)
+        found = Claim(opposite, self.time).sufficient
+        return universal(opposite) if found is None and self.logic is Logic.CTL else found
+
+    @cached_property
     def atoms(self) -> tuple[Expr, ...]:
         """The expressions it compares, as written."""
         return tuple(atoms(self.formula))

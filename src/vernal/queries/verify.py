@@ -25,6 +25,7 @@ from vernal.run.budget import Budget
 from vernal.sets.core.cut_trees import Item
 
 SHARE_TOGETHER = 0.5  # of the time, for all alternatives of a query at once
+SHARE_WITH_TREES = 0.8  # likewise where a certificate is asked for: what that leaves open is asked of all engines
 SCRAPS = 0.05  # of the time: an engine's last share may end by itself
 LEAST_SECONDS = 1.0  # for one that is open, as long as there is time
 
@@ -79,7 +80,7 @@ class Alternatives:
     def _together(self, asked: Sequence[Question]) -> dict[int, Decided]:
         """What common batches decide; nothing of a single question, nor where an engine is asked for by name."""
         if self.budget.keeps_sets and self.engine == "auto":
-            decided, self.trees = decide_with_trees(asked, self.budget.part(SHARE_TOGETHER))
+            decided, self.trees = decide_with_trees(asked, self.budget.part(SHARE_WITH_TREES))
             return decided
         if len(asked) == 1 or self.engine != "auto":
             return {}

@@ -13,18 +13,21 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
-from vernal.evidence import confirm
-from vernal.evidence.belief import is_refuted, left_open
+from vernal.evidence.belief import is_kept_on, is_refuted, left_open
 from vernal.evidence.candidates import failing_state, witnessed
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.evidence.recurrent_set import RecurrentSet
 from vernal.evidence.replay import verify
+from vernal.evidence.result import Assurance
 from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
+from vernal.interpret.sampled.held_questions import asks_open_actions
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.question import Question
+from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
@@ -114,7 +117,7 @@ def _of_proof(question: Question, sub: Subquestion, known: Proof, budget: Budget
 
 def _refuted(question: Question, sub: Subquestion, known: Proof, budget: Budget) -> Known:
     """That no path keeps the claim, shown by an initial state."""
-    initial = sub.question.system.initial
+    initial = sub.question.model.initial
     shown = None if known.empty else failing_state(sub.question, initial.hull, budget.check)
     shown = None if shown is None else _of_question(question, sub, shown)
     if shown is None:
@@ -126,7 +129,8 @@ def _refuted(question: Question, sub: Subquestion, known: Proof, budget: Budget)
 def fails_by(known: Proof, shown: Trace, opposite: Formula, direction: Direction) -> FailingState:
     """A state at which a claim fails, since it is proven that all paths keep the opposite."""
     invariant = invariant_of(known)
-    by = "an invariant" if invariant is not None else known.engine
+    recurrence = known.evidence if isinstance(known.evidence, RecurrentSet) else None
+    by = "an invariant" if invariant is not None else "a recurrent set" if recurrence is not None else known.engine
     return FailingState(
         engine=known.engine,
         trace=shown,
@@ -134,6 +138,7 @@ def fails_by(known: Proof, shown: Trace, opposite: Formula, direction: Direction
         assurance=known.assurance,
         excluded_by=f"every path from this state keeps {opposite}, by {by}",
         invariant=invariant,
+        recurrence=recurrence,
         statistics=known.statistics,
     )
 
@@ -159,10 +164,21 @@ def _of_path(question: Question, sub: Subquestion, known: Counterexample) -> Kno
 
 def _witnessed(question: Question, known: Counterexample, trace: Trace) -> Known:
     """A proof by a path on which a claim of some path is true: of the state it begins in."""
-    if confirm.truth(trace, question.claim.path) is not True:
+    if not is_kept_on(question, trace):
         return left_open(known, NO_PATH)
-    if not question.system.initial.is_point:
+    if not question.model.initial.is_point:
         return left_open(known, SEVERAL_STARTS)
+    if question.time is Time.SAMPLES:
+        if asks_open_actions(question.model, question.atoms.values()):
+            return left_open(known, OPEN_ACTION)
+        return Proof(
+            engine=known.engine,
+            direction=Direction.UNDER,
+            subject=Subject.STATES,
+            assurance=Assurance.RIGOROUS,
+            evidence=trace,
+            statistics=known.statistics,
+        )
     if not is_only_position(question.system, question.formula, trace):
         return left_open(known, OPEN_ACTION)
     return witnessed(question, trace, known.engine, known.statistics)
@@ -177,7 +193,9 @@ def _of_state(question: Question, sub: Subquestion, known: FailingState) -> Know
     if trace is None:
         return left_open(known, NO_STATE)
     invariant = known.invariant if _same_graph(question, sub) else None
-    return replace(known, trace=trace, direction=_direction(sub, known.direction), invariant=invariant)
+    recurrence = known.recurrence if _same_graph(question, sub) else None
+    direction = _direction(sub, known.direction)
+    return replace(known, trace=trace, direction=direction, invariant=invariant, recurrence=recurrence)
 
 
 def _direction(sub: Subquestion, direction: Direction) -> Direction:
@@ -198,7 +216,7 @@ def _of_question(question: Question, sub: Subquestion, trace: Trace) -> Trace | 
     """A path of the subquestion as one of the question's system; None where it is none."""
     if _same_graph(question, sub) and sub.are_starts:
         return replace(trace, system=question.model)
-    return _replayed(question.system, trace)
+    return _replayed(question.system, trace) if question.time is Time.STEPS else None
 
 
 def _replayed(system: System, trace: Trace) -> Trace | None:

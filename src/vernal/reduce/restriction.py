@@ -7,19 +7,25 @@ where it was before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from vernal.evidence.knowledge import Known, Open
+from vernal.interpret.sampled.held_questions import asks_open_actions
+from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Quantifier
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.graph import decisions, rewrite
-from vernal.model.motion import Step
-from vernal.model.system import Agent, System
+from vernal.model.held_loop import loop_of
+from vernal.model.motion import Sampled, Step
+from vernal.model.system import Agent, Model
 from vernal.reduce.reduction import Subquestion, first_decided
 from vernal.run.budget import Budget
+
+M = TypeVar("M", bound=Model)
 
 MAX_RESTRICTIONS = 6
 RESTRICTED = 0.5  # the share of the time that is left for each
@@ -27,10 +33,10 @@ NOT_RESTRICTED = "not supported by this engine: draws are decided only for claim
 
 
 @dataclass(frozen=True)
-class Restriction:
-    """A system that always decides alike, and how it does, in words."""
+class Restriction(Generic[M]):
+    """A model that always decides alike, and how it does, in words."""
 
-    system: System
+    system: M
     decided: str
 
 
@@ -47,8 +53,9 @@ class DecidedDraws:
         return None if of_some and may_restrict(question) else NOT_RESTRICTED
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
-        for one in restrictions(question.system, MAX_RESTRICTIONS):
-            asked = replace(question, model=one.system)
+        loop = loop_of(question.model)
+        for one in restrictions(loop or question.model, MAX_RESTRICTIONS):
+            asked = replace(question, model=one.system if loop is None else plant_of(one.system).flow)
             notes = (f"some path keeps it: one on which {one.decided}",)
             yield Subquestion(asked, self.direction, share=RESTRICTED, notes=notes)
 
@@ -59,11 +66,13 @@ class DecidedDraws:
 
 def may_restrict(question: Question) -> bool:
     """Whether no action is asked about that a draw leaves open: there the claim is one for every action."""
-    step = question.system.step
-    return not decisions([*question.atoms.values(), step.enabled])
+    loop = loop_of(question.model)
+    if loop is not None:
+        return not asks_open_actions(question.model, question.atoms.values())
+    return not decisions([*question.atoms.values(), question.model.step.enabled])
 
 
-def restrictions(system: System, most: int) -> Iterator[Restriction]:
+def restrictions(system: M, most: int) -> Iterator[Restriction[M]]:
     """The system with the same option for every choice, and every disturbance in the middle or at one end."""
     draws = [node for node in system.step.names if isinstance(node, Choose | Between)]
     options = max((len(node.options) for node in draws if isinstance(node, Choose)), default=0)
@@ -94,18 +103,24 @@ def _decide(index: int, share: str | None) -> Callable[[Expr], Expr | None]:
     return change
 
 
-def rewritten(system: System, change: Callable[[Expr], Expr | None]) -> System:
-    """The system with every expression changed."""
+def rewritten(system: M, change: Callable[[Expr], Expr | None]) -> M:
+    """The system, or the loop that samples, with every expression changed."""
 
     def all_of(expressions: Sequence[Expr]) -> tuple[Expr, ...]:
         return tuple(rewrite(expressions, change))
 
-    following = dict(zip(system.next, all_of(list(system.next.values())), strict=True))
+    def named(expressions: Mapping[str, Expr]) -> dict[str, Expr]:
+        return dict(zip(expressions, all_of(list(expressions.values())), strict=True))
+
     enabled = all_of([system.step.enabled])[0]  # with what is asked of choices that are decided now
+    motion: Step | Sampled = Step(named(system.motion.next), enabled)
+    if isinstance(system.motion, Sampled):
+        loop = system.motion
+        motion = Sampled(loop.every, named(loop.rates), named(loop.next), enabled, named(loop.signals))
     return replace(
         system,
-        motion=Step(following, enabled),
-        lets=dict(zip(system.lets, all_of(list(system.lets.values())), strict=True)),
+        motion=motion,
+        lets=named(system.lets),
         agents=tuple(_agent(agent, all_of) for agent in system.agents),
     )
 

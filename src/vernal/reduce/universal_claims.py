@@ -11,17 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vernal.evidence.belief import left_open
-from vernal.evidence.candidates import states_of
+from vernal.evidence.candidates import beginning_at, states_of
 from vernal.evidence.defined_values import is_defined
 from vernal.evidence.knowledge import FailingState, Known, Open, Proof
-from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.question import Question
 from vernal.logic.safety import excluding
 from vernal.model.held_loop import loop_of
-from vernal.model.initial import Box
-from vernal.model.system import System
 from vernal.reduce.reduction import NO_STATE, ONE_WAY, Entailment, Subquestion, first_decided, invariant_of
 from vernal.run.budget import Budget
 
@@ -76,20 +73,54 @@ class KeptByNone:
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         opposite = question.claim.opposite
         assert opposite is not None
-        asked, system = replace(question, formula=opposite), question.system
+        asked = replace(question, formula=opposite)
         yield Subquestion(asked, self.direction, Entailment.NEGATES, share=WHOLE)
-        if system.initial.is_point:
-            return
-        for trace in states_of(question, system.initial.hull, budget.check):
-            start = system.cut(_at(trace, system))
-            if start is None:
-                return
-            alone = replace(asked, model=start)
-            yield Subquestion(alone, self.direction, Entailment.NEGATES, share=ONE_STATE)
+        yield from from_each_start(question, opposite, self.direction, budget)
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         known = first_decided(found)
         return not_proven(question.claim.opposite, "would refute it", found[0]) if isinstance(known, Open) else known
+
+
+def from_each_start(
+    question: Question, opposite: Formula, direction: Direction, budget: Budget
+) -> Iterator[Subquestion]:
+    """That all paths keep what refutes a claim, from a few initial states, each by itself; none where there is one."""
+    initial = question.model.initial
+    for trace in () if initial.is_point else states_of(question, initial.hull, budget.check):
+        start = beginning_at(question, trace)
+        if start is None:
+            return
+        alone = replace(question, formula=opposite, model=start)
+        yield Subquestion(alone, direction, Entailment.NEGATES, share=ONE_STATE)
+
+
+@dataclass(frozen=True)
+class DeniedByAll:
+    """That all paths keep what makes a claim false, whatever it says of paths: as `FG !p` does `AG EF p`.
+
+    From every initial state, or from one of them; where no value is undefined there is a path from each.
+    """
+
+    name = "denied by all paths"
+    direction = Direction.EXACT
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        return None if question.claim.refuting is not None else NOT_EXCLUDED
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        denial = question.claim.refuting
+        assert denial is not None
+        yield Subquestion(replace(question, formula=denial), self.direction, Entailment.NEGATES, share=WHOLE)
+        yield from from_each_start(question, denial, self.direction, budget)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        known = first_decided(found)
+        if isinstance(known, FailingState):
+            defined = is_defined(loop_of(question.model) or question.model, known.invariant)
+            return known if defined else left_open(known, NONE_MAY_BE_UNDEFINED)
+        return not_proven(question.claim.refuting, "would refute it", found[0])
 
 
 @dataclass(frozen=True)
@@ -149,10 +180,3 @@ def not_proven(formula: Formula | None, effect: str, known: Known) -> Open:
         return left_open(known, reason)
     taken = not reason.startswith("not supported by this engine")
     return left_open(known, f"that all paths keep {formula} {effect}: {reason}" if taken else "")
-
-
-def _at(trace: Trace, system: System) -> Box:
-    (step,) = trace.steps
-    memory = {name: value if isinstance(value, tuple) else (value,) for name, value in step.memory.items()}
-    values = system.unpack(step.state, memory)
-    return Box({var: tuple((x, x) for x in items) for var, items in values.items()})

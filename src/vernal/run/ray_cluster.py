@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from collections import deque
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ class RayCluster:
 
     ray: Any
     portion: int = 1
+    again: deque[Job] = field(default_factory=deque)  # of chunks whose process ended: asked one by one
     under_way: dict[Any, list[Job]] = field(default_factory=dict)
 
     def run(self, jobs: Iterable[Job], budget: Budget) -> Generator[Finished, None, None]:
@@ -77,7 +79,7 @@ class RayCluster:
         slots = PER_SLOT * max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         try:
             while True:
-                while len(self.under_way) < slots and (chunk := list(islice(stream, self.portion))):
+                while len(self.under_way) < slots and (chunk := self._chunk(stream)):
                     yield from (Finished(job.key, job.known, recorded=True) for job in chunk if job.known is not None)
                     fresh = [job for job in chunk if job.known is None]
                     if fresh:
@@ -94,12 +96,19 @@ class RayCluster:
                 self.ray.cancel(one, force=True)
             self.under_way.clear()
 
+    def _chunk(self, stream: Iterator[Job]) -> list[Job]:
+        return [self.again.popleft()] if self.again else list(islice(stream, self.portion))
+
     def _hear(self, one: Any) -> Iterator[Finished]:
         asked = self.under_way.pop(one)
         try:
             found = [json.loads(text) for text in self.ray.get(one)]
         except self.ray.exceptions.WorkerCrashedError:
-            yield from (Finished(job.key, None, "its worker ended early") for job in asked)
+            self.portion = 1
+            if len(asked) > 1:  # over one of them, or over none
+                self.again.extend(asked)
+            else:
+                yield Finished(asked[0].key, None, "its worker ended early")
             return
         self._pace(sum(seconds for *_, seconds in found) / len(found))
         for job, (kind, said, _) in zip(asked, found, strict=True):

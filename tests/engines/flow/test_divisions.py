@@ -14,7 +14,8 @@ from vernal.interpret.flow.integration import Segments
 from vernal.model import build
 from vernal.sets.flow_starts import StartBoxes, cut_widest
 from vernal.sets.sampled.box_rounds import BoxRounds
-from vernal.sets.sampled.loop_space import Spoiling, spoils_nothing
+from vernal.sets.sampled.loop_space import LoopStates, Spoiling, spoils_nothing
+from vernal.sets.search import Handler
 
 (X,) = state("x")
 FLOW = flow_of({X: build.const(0)}, [(0, 2)], [(0, 2)])
@@ -28,11 +29,15 @@ class NarrowRounds(BoxRounds):
         self.narrow, self.followed = narrow, list[StartBoxes]()
 
     def follow(
-        self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing, horizon: float | None = None
+        self,
+        boxes: StartBoxes,
+        spoils: Spoiling = spoils_nothing,
+        horizon: float | None = None,
+        handler: Handler[LoopStates] | None = None,
     ) -> Iterator[Segments]:
         """As segments of two boxes at a time."""
         self.followed.append(boxes)
-        for found in list(super().follow(boxes, spoils, horizon)):
+        for found in list(super().follow(boxes, spoils, horizon, handler)):
             for first in range(0, len(boxes), 2):
                 own = np.arange(first, min(first + 2, len(boxes)))
                 good = (boxes.upper[own, 0] <= 1) | ((boxes.upper - boxes.lower)[own, 0] <= self.narrow)

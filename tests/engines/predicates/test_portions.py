@@ -27,8 +27,8 @@ forks = pytest.mark.skipif(start_method() != "fork", reason="workers inherit wha
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every batch of two cells is spread."""
-    monkeypatch.setattr(portions, "MIN_SHARED", 2)
-    monkeypatch.setattr(portions, "MIN_PORTION", 1)
+    monkeypatch.setattr(portions, "MIN_SHARED", 0.0)
+    monkeypatch.setattr(portions, "MIN_PORTION", 1e-9)
 
 
 @forks

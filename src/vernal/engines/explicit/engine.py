@@ -14,10 +14,8 @@ from functools import partial
 import numpy as np
 
 from vernal.engines.explicit.branching_equivalents import of_all_paths
-from vernal.engines.explicit.ctl import of_position, satisfied
 from vernal.engines.explicit.enumeration import Enumeration, TooManyStates
 from vernal.engines.explicit.margin import least_margin
-from vernal.engines.explicit.product import GraphPath, GraphProduct
 from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
 from vernal.engines.refusals import in_steps
@@ -33,6 +31,8 @@ from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.finite.columns import NotFinite
+from vernal.sets.finite.fixpoints import of_position, satisfied
+from vernal.sets.finite.graph_product import GraphPath, GraphProduct
 from vernal.sets.finite.size import is_enumerable
 from vernal.sets.finite.table import Numbers
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vernal.engines.explicit.graph import Graph, links
+from vernal.engines.explicit.graph import Graph
 from vernal.engines.explicit.successors import Following
 from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.interpret.discrete.solutions import MAX_BOXES
@@ -17,6 +17,7 @@ from vernal.model.graph import decisions, order
 from vernal.run.budget import Budget
 from vernal.sets.finite.choices import Decider, refuse_intervals
 from vernal.sets.finite.columns import Columns, NotFinite, slices
+from vernal.sets.finite.labelled_graph import links, none
 from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
 from vernal.sets.finite.table import Codes, Numbers, RowTable
 
@@ -168,7 +169,7 @@ class Enumeration:
             depth=np.repeat(np.arange(len(sizes)), sizes),
             complete=complete,
             goal=goal,
-            guarded=bool(self.opening.plan) and not decisions(self.atoms.values()),
+            together=first[:-1] if self.opening.plan and not decisions(self.atoms.values()) else none(),
             within=None if parts.expanded and not sizes[-1] else int(np.flatnonzero(sizes).max(initial=0)),
         )
 

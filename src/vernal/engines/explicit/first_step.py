@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from vernal.engines.explicit.ctl import of_position
 from vernal.engines.explicit.engine import NOT_REPLAYED, UNDEFINED, invariant
 from vernal.engines.explicit.enumeration import STATES_PER_BATCH, Enumeration
 from vernal.evidence.candidates import refuting_path
@@ -24,6 +23,7 @@ from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.run.budget import Budget
 from vernal.sets.finite.columns import NotFinite
+from vernal.sets.finite.fixpoints import of_position
 from vernal.sets.finite.points import RowBatch
 from vernal.sets.finite.table import Codes
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.engines.explicit.graph import Graph
-from vernal.engines.explicit.product import GraphPath
 from vernal.evidence import confirm
 from vernal.evidence.candidates import lasso_of, path_of
 from vernal.evidence.knowledge import Candidate
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.model.expr import Expr
+from vernal.sets.finite.graph_product import GraphPath
 from vernal.sets.finite.points import UNDECIDED, RowBatch
 
 

@@ -16,6 +16,7 @@ from vernal.logic.times import Time, last_time
 from vernal.simulate.time_scale import time_scale
 
 FIRST_SCALES, FIRST_SAMPLES = 8, 16  # time scales of a flow, and samples of a loop, that are looked at first
+MOST_SAMPLES = 1024  # that are looked at where a claim has no last one
 GROWTH = 8  # of the time, from one look to the next
 
 
@@ -26,7 +27,10 @@ def earlier(question: Question) -> Iterator[Question]:
         return
     time = Fraction(FIRST_SAMPLES) if samples else FIRST_SCALES * time_scale(question.model)
     while (weaker := ended(question.claim.path, time)) != question.claim.path:
-        last = Fraction(horizon(weaker) or 0) if samples else last_time([weaker])
+        steps = horizon(weaker) if samples else None
+        if samples and (steps is None or steps > MOST_SAMPLES):  # what never has to come has no earlier time
+            return
+        last = last_time([weaker]) if steps is None else Fraction(steps)
         if last > GROWTH * time or not _is_longer(question.claim.path, GROWTH * last, samples):
             return
         yield replace(question, formula=weaker)

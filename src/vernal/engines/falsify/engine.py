@@ -33,6 +33,7 @@ from vernal.logic.times import Time
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import order
 from vernal.reduce.backward import Backward
+from vernal.reduce.universal_claims import KeptByOne
 from vernal.run.budget import Budget
 from vernal.simulate.starts import NoInitialState
 
@@ -57,7 +58,8 @@ class Falsify:
         length = horizon(refutable(question.claim.path))
         if length is not None and length > MAX_RUN_STEPS:
             return f"a horizon of {length:,} steps is too long to simulate; at most {MAX_RUN_STEPS:,} are"
-        alone = question.time is Time.STEPS and question.model.initial.is_point
+        alone = question.model.initial.is_point
+        alone &= question.time is Time.STEPS or question.claim.quantifiers == {Quantifier.SOME}
         if question.claim.mentions_some and not alone:
             return _not_of_some(question)
         return None
@@ -66,6 +68,8 @@ class Falsify:
         """A counterexample, a witness where one suffices for a proof, or that neither was found."""
         if (refused := self.takes(question)) is not None:
             return _open(refused)
+        if question.time is not Time.STEPS and question.claim.mentions_some:
+            return Chain((KeptByOne(),), Prover(self.name, self.attempt)).attempt(question, budget)
         if question.time is not Time.STEPS:
             for asked in earlier(question):
                 sooner = hunted(FailingTrajectories(asked, budget), budget, 0)

@@ -1,4 +1,4 @@
-"""Cells of a grid: boxes of one size that cover others, by their numbers."""
+"""Boxes around boxes: cells of a grid that cover them, by their numbers, and hulls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask
 
 
 class CellGrid:
@@ -33,3 +33,13 @@ class CellGrid:
         """The cells of some numbers, (k, 2, n)."""
         index = np.array(numbers, dtype=float).reshape(len(numbers), -1)
         return np.stack([np.where(self.widths > 0, (index + k) * self.widths, index) for k in (0, 1)], axis=1)
+
+
+def hulls(boxes: Floats, whole: Mask) -> Floats:
+    """The smallest boxes around boxes (k, 2, n), one for each combination of values of the `whole` columns."""
+    found, which = np.unique(boxes[:, 0][:, whole], axis=0, return_inverse=True)
+    which, shape = which.reshape(-1), (len(found), boxes.shape[2])
+    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
+    np.minimum.at(low, which, boxes[:, 0])
+    np.maximum.at(high, which, boxes[:, 1])
+    return np.stack([low, high], axis=1)

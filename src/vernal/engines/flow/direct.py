@@ -18,12 +18,14 @@ from vernal.engines.flow.beside import beside, common_horizon
 from vernal.engines.flow.divisions import DividedPipes
 from vernal.engines.flow.failing_starts import FailingStarts
 from vernal.engines.flow.recurrence import ENDLESS, RecurrentSearch, endless_problem
-from vernal.engines.flow.samples import WIDTHS, SampleSearch, refusal, sooner
+from vernal.engines.flow.sampled_logic import HOPELESS, SampledLogic, is_hopeless, recurs
+from vernal.engines.flow.samples import SampleSearch, refusal, sooner
 from vernal.engines.flow.template import chosen
 from vernal.engines.initial_parts import attempt_parts
 from vernal.engines.options import FlowpipeOptions
 from vernal.engines.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.refusals import in_seconds
+from vernal.engines.some_paths import over_samples
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -34,14 +36,16 @@ from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.question import Question
 from vernal.logic.times import Time
+from vernal.model.clock import clock_of
 from vernal.model.system import Model
-from vernal.reduce.universal_claims import KeptByAll
+from vernal.reduce.universal_claims import DeniedByAll
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.flow_starts import StartBoxes, cut, cut_widest, start_boxes
 from vernal.sets.sampled.box_rounds import BoxRounds, on_time_grid
 from vernal.sets.sampled.common_pipes import CommonPipes, CompletePipe, FollowedBoxes
 from vernal.sets.sampled.loop_space import spoils_nothing
+from vernal.sets.sampled.sample_graphs import WIDTHS
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS, MAX_PIPES = 14, 10  # for a claim, and without one
@@ -94,14 +98,40 @@ class DirectFlowpipe:
         return self.whole(question, budget)
 
     def _over_samples(self, question: Question, budget: Budget) -> Known:
-        """Claims of all paths; one of some path is proven where all keep it."""
+        """What all paths keep, proves or refutes what is claimed of some, and refutes what is claimed of all."""
         if question.claim.mentions_some:
-            return Chain((KeptByAll(share=1.0),), Prover(self.name, self._over_samples)).attempt(question, budget)
-        if question.claim.horizon is not None:
-            return SampleSearch(question, self.name, budget).run()
-        if endless_problem(question) is None:
+            return over_samples(Prover(self.name, self._of_all_samples), question, budget)
+        if question.claim.horizon is not None or DeniedByAll().takes(question) is not None:
+            return self._of_all_samples(question, budget)
+        known = self._in_part(question, budget)
+        if isinstance(known, Proof):
+            return known
+        denied = Chain((DeniedByAll(),), Prover(self.name, self._of_all_samples)).attempt(question, budget)
+        return known if isinstance(denied, Open) else denied
+
+    def _in_part(self, question: Question, budget: Budget) -> Known:
+        """What is known of a claim of all paths within a share of the time."""
+        try:
+            return self._of_all_samples(question, budget.part(BOUND_SHARE))
+        except Stopped as stop:
+            budget.check()  # its own limits end the search
+            return Open(engine=self.name, reason=stop.reason)
+
+    def _of_all_samples(self, question: Question, budget: Budget) -> Known:
+        """Claims of all paths."""
+        claim = question.claim
+        if claim.horizon is not None:
+            search = SampledLogic if claim.linear is None else SampleSearch
+            return search(question, self.name, budget).run()
+        if is_hopeless(question, budget):
+            return Open(engine=self.name, reason=HOPELESS)
+        if endless_problem(question) is None and recurs(question, budget):
             return RecurrentSearch(question, self.name, budget).run()
-        return self._by_bounds(question, budget)
+        bounded = self._by_bounds(question, budget.part(BOUND_SHARE))
+        if not isinstance(bounded, Open) or clock_of(question.model) is not None:
+            return bounded
+        found = SampledLogic(question, self.name, budget).run()
+        return replace(found, reason=f"{bounded.reason}; {found.reason}") if isinstance(found, Open) else found
 
     def _by_bounds(self, question: Question, budget: Budget) -> Known:
         """A claim without a last sample, by one that has a bound and implies it."""

@@ -37,6 +37,7 @@ from vernal.sets.zonotopes.pipe import pipe
 
 MAX_HALVING_ROUNDS = 2  # of halving what is open, before a tighter automaton
 LAST_ROUNDS = 4  # with the tightest, in ever shorter steps
+TRIED_CENTRES = 3  # of parts that are open, before they are halved again and again
 MOST_PARTS = 256  # of the initial set that are open at one time
 FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
 MAX_PIPES = 3  # of which each has steps of half the length
@@ -155,7 +156,11 @@ class ModePipes:
         return waiting.joined(boxes)
 
     def _in_short_steps(self, modes: Modes, boxes: StartBoxes) -> StartBoxes:
-        """What stays open in ever shorter steps."""
+        """What stays open in ever shorter steps; all, where the shortest do not prove the centres of some parts."""
+        places = np.unique(np.linspace(0, len(boxes) - 1, TRIED_CENTRES).astype(np.intp))
+        finest = PipeEffort(LAST_ROUNDS - 1, careful=True)
+        if not all(self._is_large(modes, boxes[np.array([place])], finest) for place in places):
+            return boxes  # the pipes of parts are no narrower
         for number in range(1, LAST_ROUNDS):
             parts = halved(self.question.model, boxes)
             if len(parts) > MOST_PARTS:

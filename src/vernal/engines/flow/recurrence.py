@@ -20,7 +20,7 @@ from math import ceil
 
 import numpy as np
 
-from vernal.engines.flow.cell_grid import CellGrid
+from vernal.engines.flow.cell_grid import CellGrid, hulls
 from vernal.engines.flow.proposed_sections import looks, proposed_sections
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -48,6 +48,8 @@ from vernal.simulate.time_scale import time_scale
 from vernal.simulate.timed_targets import TARGETS
 from vernal.simulate.trajectories import column, simulate_flow
 
+HULL_SHARE = 0.15  # of the time that is left, for hulls
+HULL_PERIODS, HULL_ROUNDS = (1, 4), 8
 BOX_SHARE, CELLS_SHARE = 0.3, 0.3  # of the time that is left: for one box, and for one grid of cells
 FIRST_COUNT, MOST_PERIODS = 4, 512  # periods (of flows: time scales) for which paths are followed
 WIDENING, REGION_WIDENING = 1 / 4, 1 / 1024  # of the width of a box on each side, and of that of the region
@@ -97,7 +99,7 @@ class RecurrentSearch:
         """A proof, or why none was found."""
         if not len(start_boxes(self.model)):
             return self._proof(None)
-        for attempt in self._attempts():
+        for attempt in self.attempts():
             self.budget.check()
             if attempt is not None:
                 return self._proof(attempt)
@@ -115,8 +117,10 @@ class RecurrentSearch:
             statistics={"boxes": self.boxes, **own},
         )
 
-    def _attempts(self) -> Iterator[RecurrentSet | None]:
+    def attempts(self) -> Iterator[RecurrentSet | None]:
         """Single boxes and sections, of paths that are followed longer and longer; then grids of cells."""
+        for periods in HULL_PERIODS if self.model.grid is not None and not self.begins else ():
+            yield self._within(self.budget.part(HULL_SHARE), partial(self._hulls, periods))
         count = FIRST_COUNT
         while not self.has_kinds and 2 * count <= MOST_PERIODS:
             if self.begins <= count * self.period:
@@ -138,6 +142,33 @@ class RecurrentSearch:
 
     def _set(self, arrival: Fraction, period: Fraction, boxes: Floats) -> RecurrentSet:
         return RecurrentSet(tuple(var.name for var in self.lasts), arrival, period, boxes)
+
+    # Hulls ------------------------------------------------------------------------------------------------------------
+
+    def _hulls(self, periods: int, budget: Budget) -> RecurrentSet | None:
+        """Whether the initial states, with hulls of where paths are after so many periods, are left for themselves.
+
+        There is one for each combination of discrete values. Of what is reset these may be points.
+        """
+        whole = np.array([var.sort != REAL for var in self.lasts])
+        starts = start_boxes(self.model)
+        arriving = Returns(self.model, self.kept, FollowedTime(Fraction(0)), budget.check)
+        known = hulls(arriving.lasting_ends(starts), whole)
+        for _ in range(HULL_ROUNDS):
+            budget.check()
+            model = from_boxes(self.model, known)
+            around = Returns(model, self.kept, FollowedTime(periods * self.period), budget.check)
+            ends = around.all_ends(around.boxes(known), LIMITS)
+            self.boxes += around.rounds.boxes
+            if ends is None:
+                return None
+            wider = hulls(np.concatenate([known, ends]), whole)
+            if len(wider) == len(known) and (wider == known).all():
+                return self._set(Fraction(0), periods * self.period, known)
+            if len(wider) > MOST_CELLS:
+                return None
+            known = wider
+        return None
 
     # One box ----------------------------------------------------------------------------------------------------------
 

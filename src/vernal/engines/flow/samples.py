@@ -11,33 +11,31 @@ from math import inf
 
 import numpy as np
 
-from vernal.engines.flow.recurrence import endless_problem
+from vernal.engines.flow.recurrence import CLOCK
 from vernal.engines.refusals import OF_SOME_SAMPLES
 from vernal.errors import Stopped
-from vernal.evidence.belief import OF_STATES
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.integration import Pace
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.interpret.sampled.plant import plant_of
-from vernal.logic.claim import always, position_claim
+from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
-from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
-from vernal.logic.shortening import stronger
+from vernal.model.clock import clock_of
 from vernal.model.flow import Flow
 from vernal.run.budget import Budget
 from vernal.sets.cutting import CuttingEnd, CuttingLimits, cut_until_decided
 from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
 from vernal.sets.sampled.loop_space import LoopFollower, LoopSpace, LoopStates
+from vernal.sets.sampled.sample_graphs import bounded_forms
 from vernal.sets.search import Search, Stage
 
 DEGREE = 8  # of Taylor polynomials
 STEPS_PER_STRETCH, SHORTEST = 400, 2.0**-18  # of a stretch of time: how many, and how much of it the shortest is
 FINEST = 1 / 8  # of the steps of the first round
 MAX_SAMPLES = 10_000
-WIDTHS = (8, 32, 128)  # bounds in samples of what has to come at last
 LIMITS = CuttingLimits(rounds=10, most=1024, patience=5)
 ENDS = {
     CuttingEnd.IDLE: "cutting {} parts of the initial set once more does not help",
@@ -49,12 +47,10 @@ ENDS = {
 def refusal(question: Question) -> str | None:
     """Why a claim over samples is not taken, if it is not."""
     claim = question.claim
-    if claim.mentions_some:
-        return OF_SOME_SAMPLES if claim.sufficient is None else refusal(replace(question, formula=claim.sufficient))
-    if claim.linear is None:
-        return OF_STATES
+    if claim.mentions_some and claim.sufficient is None and claim.refuting is None:
+        return OF_SOME_SAMPLES
     if claim.horizon is None:
-        return None if any(sooner(question)) else endless_problem(question)
+        return CLOCK if clock_of(question.model) is not None and not any(sooner(question)) else None
     if claim.horizon > MAX_SAMPLES:
         return f"a horizon of {claim.horizon:,} samples is too long; at most {MAX_SAMPLES:,} are followed"
     return None
@@ -62,11 +58,7 @@ def refusal(question: Question) -> str | None:
 
 def sooner(question: Question) -> Iterator[Question]:
     """With bounds, more and more of them: questions that imply one without a last sample, as `F[0,8] p` does `F p`."""
-    assert question.claim.linear is not None
-    for width in () if always(question.claim.linear) is not None else WIDTHS:
-        formula = stronger(question.claim.linear, width, total=False)
-        if says_something(formula):
-            yield replace(question, formula=formula)
+    yield from (replace(question, formula=formula) for formula in bounded_forms(question.claim))
 
 
 class SampleSearch:

@@ -7,6 +7,7 @@ makes. Where processes cannot be forked there is one.
 
 from __future__ import annotations
 
+import time
 from base64 import b64decode, b64encode
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
@@ -28,9 +29,10 @@ from vernal.run.executor import Finished, Pool, carry_out, executor
 from vernal.run.journal import Record
 from vernal.run.worker import Job, Worked, inherited, named, shared, unshare
 
-MIN_SHARED = 256  # abstract states, below which a batch takes about as long as starting workers
-MIN_PORTION = 128  # abstract states: each portion goes through all operators once more
+MIN_SHARED = 0.25  # seconds of work, below which a batch takes about as long as starting workers
+MIN_PORTION = 0.1  # seconds of work: each portion goes through all operators once more
 PORTIONS = 3  # for each worker: nobody knows which of them take long
+SECONDS_EACH = 0.001  # for an abstract state, before any was expanded
 NO_WORKER = "a process that expanded abstract states was lost"
 
 
@@ -45,15 +47,21 @@ class Portions:
         self._waiting: deque[Job] = deque()
         self._answers: Generator[Finished, None, None] | None = None
         self._shared: int | None = None
+        self._seconds_each = SECONDS_EACH
 
     def expanded(self, values: Mask) -> Iterator[tuple[int, CellExpansion]]:
         """What is beyond some cells, by portions in their order: how many cells, and what was found out of them."""
         if not self._pays(len(values)):
-            yield len(values), self.expander.expanded(values)
+            began = time.process_time()
+            found = self.expander.expanded(values)
+            self._seconds_each = (time.process_time() - began) / len(values)
+            yield len(values), found
             return
-        most = max(self.budget.workers, len(values) // MIN_PORTION)
-        parts = np.array_split(values, min(PORTIONS * self.budget.workers, most))
-        for part, own in zip(parts, self._carried_out(parts), strict=True):
+        workers, worth = self.budget.workers, int(len(values) * self._seconds_each / MIN_PORTION)
+        parts = np.array_split(values, min(PORTIONS * workers, max(workers, worth)))
+        outcomes = self._carried_out(parts)
+        self._seconds_each = sum(own["seconds"] for own in outcomes) / len(values)
+        for part, own in zip(parts, outcomes, strict=True):
             yield len(part), _read(own, self.expander)
 
     def dismiss(self) -> None:
@@ -64,9 +72,12 @@ class Portions:
         self._answers = self._shared = None
 
     def _pays(self, cells: int) -> bool:
-        """Whether so many cells are spread; tests by solvers, which are there for comparison, are not."""
+        """Whether so many cells are spread; tests by solvers, which are there for comparison, are not.
+
+        That depends on the seconds the last ones took. What is found does not depend on who finds it.
+        """
         budget, own = self.budget, self.expander.options.test is TransitionTest.OWN
-        if budget.workers == 1 or not own or cells < MIN_SHARED:
+        if budget.workers == 1 or not own or cells < budget.workers or cells * self._seconds_each < MIN_SHARED:
             return False
         place = executor(budget)
         return isinstance(place, Pool) and place.method == "fork"
@@ -111,12 +122,13 @@ def expand_portion(job: Job, budget: Budget) -> Worked:
 
 def _answer(expander: CellExpander, values: str) -> Record:
     search = expander.search
-    before = search.counts.copy()
+    before, began = search.counts.copy(), time.process_time()
     try:
         found = expander.expanded(_truths(values, len(expander.predicates)))
     except NotLinear as error:
-        return {"refused": error.reason}
-    return {**_written(found), "counts": dict(search.counts - before), "assurance": int(search.assurance)}
+        return {"refused": error.reason, "seconds": 0.0}
+    spent = {"counts": dict(search.counts - before), "seconds": time.process_time() - began}
+    return {**_written(found), **spent, "assurance": int(search.assurance)}
 
 
 # As plain data --------------------------------------------------------------------------------------------------------

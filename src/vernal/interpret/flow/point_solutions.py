@@ -29,8 +29,12 @@ Balls = tuple[arb, ...]  # a number for each variable
 
 INFLATIONS = 8  # how often an a-priori box is widened before the step is halved
 SHORTEST, LONGEST_STEP = Fraction(1, 2**44), Fraction(2**20)  # of all steps
-ACROSS_KINKS = Fraction(1, 2**18)  # the longest step of first order
+ACROSS_KINKS = Fraction(1, 2**18)  # the longest step of first order,
+ROUGHLY_ACROSS = Fraction(1, 2**15)  # and with few bits: more of them are tried where it is open
+ROUGH_PRECISION = 128  # bits
 MAX_PIECES = 20_000
+MORE_ORDERS = 3  # than a step of its length takes where slopes are about 1
+LINEAR = 2  # coefficients of a step of first order
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,8 @@ class Stepper:
         self.order = 3 * precision // 16
         self.tolerance = arb(2) ** -(precision // 2)  # of what is not known of the remainder
         self.pieces: list[SolutionPiece] = []
-        self.length = Fraction(1)
+        self.length = self.smooth = Fraction(1)  # of the last step, and the longest since the last kink
+        self.across = ROUGHLY_ACROSS if precision <= ROUGH_PRECISION else ACROSS_KINKS
 
     def run(self, state: Sequence[arb], legs: Sequence[Leg], time: Fraction = Fraction(0)) -> Sequence[arb] | None:
         """Follow the solutions until the last leg ends, or no step is possible; where they are, if they got there."""
@@ -151,13 +156,18 @@ class Stepper:
         return state
 
     def step(self, time: Fraction, state: Sequence[arb], leg: Leg) -> SolutionPiece | None:
-        """The longest step that doubling and halving finds; None where none is possible."""
-        self.length = min(2 * self.length, LONGEST_STEP)
+        """The longest step that doubling and halving finds; None where none is possible.
+
+        Beyond a kink the search begins with the longest step on this side of it.
+        """
+        crossed = bool(self.pieces) and len(self.pieces[-1].coefficients[0]) == LINEAR
+        self.length = min(self.smooth if crossed else 2 * self.length, LONGEST_STEP)
         while self.length >= SHORTEST:
             self.tick()
             length = min(self.length, leg.end - time)
             found = self._coefficients(state, length, leg)
             if found is not None:
+                self.smooth = length if crossed else max(self.smooth, length)
                 return SolutionPiece(time, length, *found, self.precision)
             self.length = _power_below(length)
         return None
@@ -171,18 +181,26 @@ class Stepper:
             return None
         box, slopes = enclosed
         try:
-            remainders = [row[-1] for row in self._series(box, leg)]
-            if self._rough(remainders, state, length**self.order):
+            for order in dict.fromkeys((self._enough(length), self.order)):
+                remainders = [row[-1] for row in self._series(box, leg, order)]
+                if not self._rough(remainders, state, length**order):
+                    break
+            else:
                 return None
-            rows = self._series(state, leg)
+            rows = self._series(state, leg, order)
         except NoSeries:
-            across = length <= ACROSS_KINKS or not self._rough(slopes, state, length)
+            across = length <= self.across or not self._rough(slopes, state, length)
             return ([[x, slope] for x, slope in zip(state, slopes, strict=True)], box) if across else None
         return [[*row[:-1], remainder] for row, remainder in zip(rows, remainders, strict=True)], box
 
-    def _series(self, state: Sequence[arb], leg: Leg) -> list[list[arb]]:
+    def _enough(self, length: Fraction) -> int:
+        """The order that mostly is enough for a step of this length: near kinks these are short."""
+        bits = (length.denominator // length.numerator).bit_length() - 1
+        return min(self.order, self.precision // (2 * bits) + MORE_ORDERS) if bits > 1 else self.order
+
+    def _series(self, state: Sequence[arb], leg: Leg, order: int) -> list[list[arb]]:
         given = dict(zip(self.vars, state, strict=True))
-        return taylor(self.rates, given, leg.disturbances, self.order, self.tick)
+        return taylor(self.rates, given, leg.disturbances, order, self.tick)
 
     def _rough(self, remainders: Sequence[arb], state: Sequence[arb], factor: Fraction) -> bool:
         """Whether the remainders, times a power of the length, are too uncertain, compared with the state itself."""

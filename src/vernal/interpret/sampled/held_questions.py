@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vernal.errors import InputError, Stopped, TypeClash
 from vernal.interpret.sampled.plant import Plant, plant_of
@@ -13,6 +13,7 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem
+from vernal.model.graph import decisions, order
 from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 
@@ -47,6 +48,17 @@ def flow_of(model: Model) -> Model:
         return plant_of(model).flow
     except Stopped as stop:
         raise InputError(stop.reason) from None
+
+
+def asks_open_actions(flow: Model, asked: Iterable[Expr]) -> bool:
+    """Whether expressions over the variables of a loop's flow are about an action that draws or ties leave open.
+
+    A position of a loop is a state with the actions in force: such a start has several of them.
+    """
+    plant, inside = plant_of(flow), set(order(list(asked)))
+    step = plant.model.step
+    held = [step.actions[name] for name, own in plant.held.items() if inside.intersection(own)]
+    return bool(decisions([*held, step.enabled]))
 
 
 def with_held(plant: Plant, formula: Formula) -> Formula:

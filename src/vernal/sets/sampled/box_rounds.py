@@ -28,7 +28,8 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.model.traits import nonlinear_node
 from vernal.sets.flow_starts import StartBoxes
-from vernal.sets.sampled.loop_space import LoopFollower, Spoiling, spoils_nothing
+from vernal.sets.sampled.loop_space import LoopFollower, LoopStates, Spoiling, spoils_nothing
+from vernal.sets.search import Handler
 
 DEGREE = 8  # of Taylor polynomials
 RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
@@ -89,18 +90,22 @@ class BoxRounds:
         self.finer, self.curved = finer, curved
 
     def follow(
-        self, boxes: StartBoxes, spoils: Spoiling = spoils_nothing, horizon: float | None = None
+        self,
+        boxes: StartBoxes,
+        spoils: Spoiling = spoils_nothing,
+        horizon: float | None = None,
+        handler: Handler[LoopStates] | None = None,
     ) -> Iterator[Segments]:
         """One round: the segments of the boxes, in order, batch by batch; spoilt boxes are followed no further.
 
-        A horizon of its own is a later one.
+        A horizon of its own is a later one. A `handler` is told of the sets at instants, of one batch after the other.
         """
         self.number += 1
         self.boxes += len(boxes)
         count = self._at_once(boxes)
         for first in range(0, len(boxes), count):
             part = boxes[np.arange(first, min(first + count, len(boxes)))]
-            yield self._followed(part, spoils, horizon or self.horizon)
+            yield self._followed(part, spoils, horizon or self.horizon, handler)
 
     def _at_once(self, boxes: StartBoxes) -> int:
         """How many boxes go into one batch."""
@@ -109,10 +114,13 @@ class BoxRounds:
         memory = self.memory + max(stepper.polynomial_memory(ring) for stepper in steppers)
         return max(1, min(AT_ONCE, BATCH_MEMORY // memory))
 
-    def _followed(self, part: StartBoxes, spoils: Spoiling, horizon: float) -> Segments:
+    def _followed(
+        self, part: StartBoxes, spoils: Spoiling, horizon: float, handler: Handler[LoopStates] | None
+    ) -> Segments:
         fewest = FEWEST_STEPS if self.flow.grid is None else 1  # a loop has a step, or more, for each of its periods
         pace = partial(_pace, steps=fewest, finer=2.0**-self.finer)
-        return self.loop.follow(part.lower, part.upper, Fraction(horizon), pace, curved=self.curved, spoils=spoils)
+        lower, upper, time = part.lower, part.upper, Fraction(horizon)
+        return self.loop.follow(lower, upper, time, pace, curved=self.curved, spoils=spoils, handler=handler)
 
     def adapt(self, left: Sequence[Segments], *, stagnates: bool) -> None:
         """Choose how to follow the next round by what lost the boxes that this one leaves open."""

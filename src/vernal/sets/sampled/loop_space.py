@@ -37,7 +37,7 @@ from vernal.model.tick import Tick, idle
 from vernal.model.timetable import Instant
 from vernal.sets.monotone import kept_sides
 from vernal.sets.pieces.samples import Assumptions
-from vernal.sets.search import HeedsNothing, Search, Stage, nothing_before
+from vernal.sets.search import Handler, HeedsNothing, Search, Stage, nothing_before
 from vernal.sets.set_graph import SILENT, Recorder
 
 MAX_SETS = 4096  # that may be under way from one batch of boxes
@@ -137,15 +137,18 @@ class LoopFollower:
         *,
         curved: bool = False,
         spoils: Spoiling = spoils_nothing,
+        handler: Handler[LoopStates] | None = None,
     ) -> Segments:
         """From boxes (batch, variables) until a horizon; `pace` says how a stretch of so many units is gone.
 
         `curved` sets are images of their boxes under polynomials, others zonotopes. A box is followed up to the first
-        instant after a set that `spoils` it, and what is known of it ends with that set.
+        instant after a set that `spoils` it, and what is known of it ends with that set. A `handler` is told of the
+        sets at the instants of the grid.
         """
         space = LoopSpace(self, lower, upper, horizon, pace, asked=False, record=record, curved=curved, spoils=spoils)
         steps = len(space.positions)
-        Search(nothing_before(steps), space, HeedsNothing(), total=False, tick=self.tick).levels(steps)
+        heard = handler or HeedsNothing()
+        Search(nothing_before(steps), space, heard, total=False, tick=self.tick).levels(steps)
         return space.segments()
 
 
@@ -257,7 +260,7 @@ class LoopSpace:
             kept = [self._in_range(group, now.time) for group in _merged(after)]
             groups = [group for group in kept if len(group.origins)]
         self._refuse_lost()
-        for group in groups if self.asked and now.jumps else ():
+        for group in groups if now.jumps else ():
             self._note_outside(group, now.time)
         for group in groups if now.time == self.horizon else ():
             self.record_at(group, now.time)

@@ -102,7 +102,7 @@ class Returns:
         """
         if not self.stretch.duration:
             ends = self.lasting_ends(boxes)
-            inside = not isinstance(targets, Section) and all(self._covered(low, high, targets) for low, high in ends)
+            inside = not isinstance(targets, Section) and all(self.covers(low, high, targets) for low, high in ends)
             return None if inside else self._said(len(boxes))
         if self.rounds.is_too_large:
             return "one set takes too much memory"
@@ -121,7 +121,7 @@ class Returns:
         self.rounds.curved = False  # many small sets
 
         def ending(found: Segments, keeps: Mask) -> Mask:
-            own = self._ends(found)
+            own = self.ends(found)
             ended: Mask = keeps & np.array([len(one) > 0 for one in own])
             ends.extend(own[box] for box in np.flatnonzero(ended))
             return ended
@@ -142,9 +142,9 @@ class Returns:
 
     def _ending_in(self, targets: Floats, found: Segments, keeps: Mask) -> Mask:
         """The boxes that keep everything and end in targets."""
-        ends, good = self._ends(found), keeps.copy()
+        ends, good = self.ends(found), keeps.copy()
         for box in np.flatnonzero(keeps):
-            good[box] = len(ends[box]) > 0 and all(self._covered(low, high, targets) for low, high in ends[box])
+            good[box] = len(ends[box]) > 0 and all(self.covers(low, high, targets) for low, high in ends[box])
         return good
 
     def _passing(self, section: Section, found: Segments, keeps: Mask) -> Mask:
@@ -158,7 +158,8 @@ class Returns:
     def _cut(self, left: UnseenBoxes) -> StartBoxes:
         return cut(self.model, left.boxes, left.influence)
 
-    def _covered(self, low: Floats, high: Floats, targets: Floats) -> bool:
+    def covers(self, low: Floats, high: Floats, targets: Floats) -> bool:
+        """Whether a box is in the union of others, as far as it is found out."""
         try:
             return uncovered(low, high, targets, tick=self.tick) is None
         except Stopped:
@@ -177,7 +178,7 @@ class Returns:
         good[found.sets.trail[meets][~true]] = False
         return good
 
-    def _ends(self, found: Segments) -> list[Floats]:
+    def ends(self, found: Segments) -> list[Floats]:
         """Of each box, the boxes in which it is at the end: after jumps, and before memories change."""
         times, n = found.times, len(self.model.state)
         after = (times[:, 0] >= float_below(self.stretch.duration)) & (
@@ -207,7 +208,7 @@ class UnseenBoxes:
 
 def recurrence_problem(model: Model, kept: Always, found: RecurrentSet, tick: Tick = idle) -> str | None:
     """Why recurrent sets do not show `G[a,] p` of a flow, with a in seconds; None where they do."""
-    if (problem := _form_problem(model, found)) is not None:
+    if (problem := form_problem(model, found)) is not None:
         return problem
     if not len(first := start_boxes(model)):
         return None
@@ -226,7 +227,7 @@ def section_of(model: Model, found: RecurrentSet) -> Section:
     return Section(found.variables.index(found.section), found.boxes[0])
 
 
-def _form_problem(model: Model, found: RecurrentSet) -> str | None:
+def form_problem(model: Model, found: RecurrentSet) -> str | None:
     """Why recurrent sets are none of a flow, whatever it does."""
     lasts, period = lasting(model), repeat_period(model)
     if found.variables != tuple(var.name for var in lasts):

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.explicit.graph import Graph
 from vernal.errors import UnsupportedFormula
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.formula import (
@@ -42,6 +41,7 @@ from vernal.logic.formula import (
 from vernal.logic.normal import fold, steps
 from vernal.model.expr import Const, Expr
 from vernal.model.tick import Tick
+from vernal.sets.finite.labelled_graph import LabelledGraph
 from vernal.sets.finite.table import Numbers
 
 ALL, SOME = Quantifier.ALL, Quantifier.SOME
@@ -75,7 +75,7 @@ def lifted(function: Callable[..., Mask], *facts: Satisfied) -> Satisfied:
 # Formulas -------------------------------------------------------------------------------------------------------------
 
 
-def satisfied(formula: Formula, graph: Graph, tick: Tick) -> Satisfied:
+def satisfied(formula: Formula, graph: LabelledGraph, tick: Tick) -> Satisfied:
     """The positions at which a CTL formula is true."""
     solver = Fixpoints(graph, tick)
 
@@ -88,13 +88,14 @@ def satisfied(formula: Formula, graph: Graph, tick: Tick) -> Satisfied:
     return fold(formula, rule)
 
 
-def _of_states(found: Satisfied, node: Formula, graph: Graph) -> Satisfied:
-    """What a quantifier says of states whose positions only the guard tells apart: it chooses among them, too."""
-    if not graph.guarded:
+def _of_states(found: Satisfied, node: Formula, graph: LabelledGraph) -> Satisfied:
+    """What a quantifier says where it chooses among positions of a state, too: then it is the same at all of them."""
+    if not len(graph.together):
         return found
     assert isinstance(node, Temporal)
     joined = np.logical_or if node.quantifier is SOME else np.logical_and
-    return lifted(lambda p: joined.reduceat(p, graph.first[:-1])[graph.state], found)
+    many = np.diff(np.append(graph.together, graph.size))
+    return lifted(lambda p: np.repeat(joined.reduceat(p, graph.together), many), found)
 
 
 def of_position(formula: Formula, sure: Mapping[Expr, Mask], size: int) -> Mask:
@@ -167,7 +168,7 @@ def _until(kind: Quantifier, p: Satisfied, q: Satisfied, lower: int, upper: int 
 class Fixpoints:
     """Next and until on the positions of a graph."""
 
-    def __init__(self, graph: Graph, tick: Tick) -> None:
+    def __init__(self, graph: LabelledGraph, tick: Tick) -> None:
         self.graph, self.tick = graph, tick
         true = np.ones(graph.size, bool)
         self.everywhere = Satisfied(true, true)

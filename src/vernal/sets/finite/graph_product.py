@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.explicit.ctl import atom
-from vernal.engines.explicit.graph import Graph, Links, links
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.automaton import Automaton, Edge
 from vernal.model.tick import Tick
 from vernal.sets.finite.columns import NotFinite
+from vernal.sets.finite.fixpoints import atom
+from vernal.sets.finite.labelled_graph import LabelledGraph, Links, links
 from vernal.sets.finite.table import Numbers
 
 
@@ -37,7 +37,7 @@ class GraphProduct:
     undefined satisfy no literal, otherwise each.
     """
 
-    def __init__(self, graph: Graph, automaton: Automaton, tick: Tick, *, sure: bool, most_bytes: int) -> None:
+    def __init__(self, graph: LabelledGraph, automaton: Automaton, tick: Tick, *, sure: bool, most_bytes: int) -> None:
         self.graph, self.automaton, self.tick = graph, automaton, tick
         self.left = most_bytes - automaton.states * graph.size
         self._check(0)
