@@ -55,6 +55,16 @@ def test_a_scale_for_each_channel(tmp_path: Path) -> None:
     agree(saved(pair("x", "y", axis=1), tensors, tmp_path), points(3, spread=30.0))
 
 
+def test_integers_may_be_moved(tmp_path: Path) -> None:
+    nodes = [
+        node("QuantizeLinear", ["x", "s"], "q"),
+        node("Transpose", ["q"], "t", perm=[1, 0]),
+        node("Reshape", ["t", "shape"], "r"),
+        node("DequantizeLinear", ["r", "s"], "y"),
+    ]
+    agree(saved(nodes, {"s": scalar(STEP), "shape": np.array([1, 3])}, tmp_path), points(3, spread=9.0)[:1])
+
+
 def quantised(folder: Path, seed: int = 0) -> Path:
     """Two layers with weights and biases of integers, and a grid between them, as exporters write it."""
     rng = np.random.default_rng(seed)
@@ -121,6 +131,18 @@ def test_a_quantised_network(tmp_path: Path) -> None:
             {"s": scalar(1.0), "half": scalar(0.5)},
             FormatError,
             "wants integers",
+        ),
+        (  # 200 + 100 is 44 among bytes
+            [node("QuantizeLinear", ["x", "s"], "q"), node("Add", ["q", "q"], "y")],
+            {"s": scalar(1.0)},
+            UnsupportedOperator,
+            "wrap around",
+        ),
+        (
+            [node("Mul", ["c", "c"], "d"), node("DequantizeLinear", ["d", "s"], "e"), node("Add", ["x", "e"], "y")],
+            {"s": scalar(1.0), "c": np.array([20, 100, 3], np.uint8)},
+            UnsupportedOperator,
+            "wrap around",
         ),
         (
             [helper.make_node("MatMulInteger", ["x", "W"], ["y"], name="it")],

@@ -27,8 +27,18 @@ TYPES: dict[int, np.dtype[Any]] = {  # by their numbers in ONNX
     4: np.dtype(np.uint16),
     5: np.dtype(np.int16),
 }
+MOVES = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+NARROW_READERS = MOVES | {
+    "DequantizeLinear",
+    "QuantizeLinear",
+}  # that may read integers of a few bits
 LARGEST_INTEGER = 2.0**52  # of integers whose differences doubles hold
 OLDEST_BLOCKS = 21  # the operator set in which scales of blocks came
+
+
+def is_narrow(value: OnnxValue) -> bool:
+    """Whether a constant is of integers of a few bits."""
+    return not isinstance(value, Tensor) and value.dtype in TYPES.values()
 
 
 def _quantize(call: NodeCall) -> OnnxValue:

@@ -22,6 +22,7 @@ from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.merging import is_merged
 from vernal.formats.onnx.ops import OPERATORS, REFUSED, is_left_out
 from vernal.formats.onnx.outputs import keep_output
+from vernal.formats.onnx.quantised import MOVES, NARROW_READERS, is_narrow
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
     CHOICE,
@@ -244,12 +245,18 @@ def _run(
     allowance = Allowance(limits.entries, limits.tick)
     dropped: dict[str, str] = {}
     operators = {node.op_type: None for node in graph.node}
+    narrow = {name for name, value in values.items() if is_narrow(value)}
     for position, node in enumerate(graph.node):
         limits.tick()
         given = [name for name in node.output if name]
         last = any(name in results for name in given) and not any(name in read for name in given)
         call = _call(node, position, opset, values, bool(last), allowance, slots)
+        reads_narrow = not narrow.isdisjoint(node.input)
+        if reads_narrow and call.op not in NARROW_READERS and call.op not in REFUSED:
+            raise call.unsupported("computes in integers of a few bits, which wrap around; dequantise these first")
         made = _apply(call)
+        if call.op == "QuantizeLinear" or (call.op in MOVES and reads_narrow) or is_narrow(made[0]):
+            narrow.update(node.output)
         if is_merged(call, made[0]):
             operators[MERGED] = None
         for output, value in zip(node.output, made, strict=False):
