@@ -19,7 +19,9 @@ from vernal.sets.levels import MAX_UNROLLED_STEPS
 KIND_OF_MODEL = "is for "  # how reasons begin that an engine is for other models
 MISFIT = (KIND_OF_MODEL, "takes at most ", "has no option ")
 AUTOMATA_ONLY = "is for hybrid automata"
-OF_SOME_SAMPLES = "not supported by this engine: a claim of some path, over samples; only those of all paths are taken"
+OF_SOME_SAMPLES = (
+    "not supported by this engine: over samples, one trajectory proves a claim of some path from a single start"
+)
 OF_SOME_PATH = "not supported by this engine: no claim of all paths proves this claim of some path, or refutes it"
 
 
