@@ -26,7 +26,7 @@ def test_rows_are_numbered_in_the_order_of_arrival(columns: int, values: int) ->
 
 
 @pytest.mark.parametrize("bits", [0, 1, 3])
-def test_equalhashes_of_different_rows_do_no_harm(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_hashes_of_different_rows_do_no_harm(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     hashes = table.hashes
     monkeypatch.setattr(table, "hashes", lambda rows: hashes(rows) & np.uint64(2**bits - 1))
     check_against_dictionary(np.random.default_rng(bits), 2, 12)
