@@ -9,6 +9,7 @@ import pytest
 
 from vernal.errors import TypeClash
 from vernal.model import build as b
+from vernal.model.declare import variables_of
 from vernal.model.expr import Choose, Const, Expr
 from vernal.model.sorts import BOOL, INT, REAL, enum
 
@@ -145,3 +146,8 @@ def test_a_constant_that_could_not_be_written_down_is_refused() -> None:
     for make in makers:
         with pytest.raises(TypeClash, match="bits"):
             make()
+
+
+def test_what_is_no_declaration_is_said() -> None:
+    with pytest.raises(TypeClash, match=r"the state 'x' is declared by 'real'; declarations are vn\.real\(lo, hi\)"):
+        variables_of("x", "real")  # type: ignore[arg-type]

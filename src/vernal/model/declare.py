@@ -447,6 +447,9 @@ def _start(variable: Variable, given: Initial) -> Start:
 
 def variables_of(name: str, declaration: Declaration) -> list[Variable]:
     """The variable of a declaration; of an array, one for each component."""
+    if not isinstance(declaration, Declaration):
+        kinds = "vn.real(lo, hi), vn.integer(lo, hi), vn.boolean(), vn.enum(...) and vn.array(kind, size)"
+        raise TypeClash(f"the state {name!r} is declared by {declaration!r}; declarations are {kinds}")
     size, ends = declaration.size, (declaration.sort, declaration.lower, declaration.upper)
     return [Variable(name, *ends)] if size is None else [Variable(f"{name}[{k}]", *ends) for k in range(size)]
 
