@@ -21,6 +21,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.evidence.recurrent_set import RecurrentSet
 from vernal.evidence.result import Assurance, EngineAttempt, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
@@ -67,11 +68,13 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "seen": record_fields.nothing,  # states are enumerated at once, and not in parts
     "evidence": record_fields.nothing,
     "invariant": record_fields.nothing,
+    "recurrence": record_fields.nothing,
 }  # from plain data to the value of a field
 SHOWN: Mapping[str, tuple[type, ...]] = {
     "evidence": get_args(Evidence),
     "trace": (Trace,),
     "invariant": (Invariant,),
+    "recurrence": (RecurrentSet,),
 }  # fields of evidence, and which it may be
 
 
@@ -83,7 +86,7 @@ def to_data(known: Known, system: Model) -> dict[str, Any]:
 
 def _plain(value: object, system: Model) -> object:
     match value:
-        case Trace() | Tree() | Invariant() | Flowpipe():
+        case Trace() | Tree() | Invariant() | Flowpipe() | RecurrentSet():
             return encoded(value, system)
         case ProofCover():
             return None
@@ -119,6 +122,7 @@ def is_decided(outcome: Record) -> bool:
 def _read(data: Record, system: Model) -> Known:
     kind = KINDS[data["kind"]]
     missing: dict[str, Any] = {"failed": [], "tried": [], "seen": None, "cover": None, "stays_inside": False}
+    missing["recurrence"] = None
     whole = {**missing, **data}  # older records do not have all of them
     return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
